@@ -6,32 +6,11 @@
 //   ./flash_and_ram LIBRARY DIRECTORY read KEYS LOOKUPS
 //
 // Every lookup must find its key. The directory must not exist before `fill`.
-#include <dlfcn.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <time.h>
+
+#include "c_library.h"
 
 enum { KEY = 20, VALUE = 100 };
-
-static void* library;
-
-static void fail(const char* text) {
-  fprintf(stderr, "%s\n", text);
-  exit(2);
-}
-
-static void* function(const char* name) {
-  char full[96];
-  snprintf(full, sizeof full, "rocksdb_%s", name);
-  void* found = dlsym(library, full);
-  if (!found) fail(full);
-  return found;
-}
-
-#define USES(result, name, ...) result (*name)(__VA_ARGS__) = (result (*)(__VA_ARGS__))function(#name)
 
 static uint64_t next_random(void) {
   static uint64_t state = 88172645463325252ull;
@@ -91,16 +70,9 @@ static void* open_database(const char* directory) {
   return database;
 }
 
-static double seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec + now.tv_nsec * 1e-9;
-}
-
 int main(int count, char** arguments) {
   if (count < 5) fail("usage: flash_and_ram LIBRARY DIRECTORY fill KEYS | read KEYS LOOKUPS");
-  library = dlopen(arguments[1], RTLD_NOW);
-  if (!library) fail(dlerror());
+  load_library(arguments[1]);
   USES(void, put, void*, void*, const char*, size_t, const char*, size_t, char**);
   USES(void*, get_pinned, void*, void*, const char*, size_t, char**);
   USES(void, pinnableslice_destroy, void*);

@@ -10,6 +10,7 @@ use ferrock_format::current_file::{decode_current, decode_identity, encode_curre
 use ferrock_format::file_name;
 use ferrock_format::filter::FilterPolicy;
 use ferrock_format::log::{LogEvent, LogReader, SliceSource, WalRecoveryMode};
+use ferrock_format::compaction_service::{CompactionServiceInput, CompactionServiceResult};
 use ferrock_format::options_file::{OptionsFile, value};
 use ferrock_format::version_edit::{AtomicGroupBuffer, VersionEdit};
 use ferrock_format::wide_column::{decode_entity, default_column, encode_entity};
@@ -105,6 +106,17 @@ pub fn version_edit(data: &[u8]) {
     let mut group = AtomicGroupBuffer::new();
     let _ = group.push(edit.clone());
     let _ = group.push(again);
+}
+
+/// The job or the result of a compaction in another process, or what the fuzzer makes of one.
+pub fn compaction_service(data: &[u8]) {
+    if let Ok(input) = CompactionServiceInput::decode(data) {
+        assert_eq!(CompactionServiceInput::decode(&input.encode()).expect("our own"), input);
+    }
+    if let Ok(result) = CompactionServiceResult::decode(data) {
+        let again = CompactionServiceResult::decode(&result.encode()).expect("our own");
+        assert_eq!((again.output_files, again.stats), (result.output_files, result.stats));
+    }
 }
 
 /// An OPTIONS file; an accepted one is formatted and parsed again.

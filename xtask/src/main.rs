@@ -89,6 +89,14 @@ const TASKS: &[Task] = &[
         run: tasks::model_long,
     },
     Task {
+        name: "histories",
+        arguments: "[histories]",
+        what: "random histories under many sets of options, which must answer alike",
+        more: "Default 2000, from seed 1 or that of FERROCK_HISTORY_SEED. A failure prints a small history with its options:\n\
+               FERROCK_HISTORY=FILE plays it again.",
+        run: tasks::histories,
+    },
+    Task {
         name: "model-reads",
         arguments: "[databases] [asan]",
         what: "random databases, read in every way that there is",

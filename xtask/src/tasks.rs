@@ -82,6 +82,13 @@ pub(crate) fn model_long(arguments: &[String]) -> Outcome {
     run(test)
 }
 
+pub(crate) fn histories(arguments: &[String]) -> Outcome {
+    let histories = number(arguments, 2000)?;
+    let mut test = cargo(&["test", "--release", "-p", "ferrock", "--test", "histories", "--", "--nocapture"]);
+    test.env("FERROCK_HISTORIES", histories.to_string());
+    run(test)
+}
+
 /// Every test that reads random databases in every way; more of them, and under AddressSanitizer.
 pub(crate) fn model_reads(arguments: &[String]) -> Outcome {
     let with_asan = arguments.get(1).is_some_and(|word| word == "asan");

@@ -99,6 +99,8 @@ pub struct ManualClock {
     /// The alarms of threads that sleep until one rings or their time has come.
     alarms: Mutex<Vec<Arc<Alarm>>>,
     sleepers: AtomicUsize,
+    /// A sleep moves the clock, and takes no time.
+    passes_sleeps: bool,
 }
 
 impl ManualClock {
@@ -106,6 +108,13 @@ impl ManualClock {
     #[must_use]
     pub fn new(unix_us: u64) -> Self {
         Self { now_us: Mutex::new(unix_us), ..Self::default() }
+    }
+
+    /// The same, but a thread that sleeps moves the clock by its sleep and goes on at once: for tests in which a writer
+    /// may be delayed, and no other thread moves the clock.
+    #[must_use]
+    pub fn passing_sleeps(unix_us: u64) -> Self {
+        Self { passes_sleeps: true, ..Self::new(unix_us) }
     }
 
     /// Moves time forward.
@@ -135,6 +144,9 @@ impl Clock for ManualClock {
         *self.now_us.lock()
     }
     fn sleep(&self, duration: Duration) {
+        if self.passes_sleeps {
+            return self.advance(duration);
+        }
         let mut now = self.now_us.lock();
         let until = now.saturating_add(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX));
         self.sleepers.fetch_add(1, Ordering::AcqRel);
@@ -144,6 +156,12 @@ impl Clock for ManualClock {
         self.sleepers.fetch_sub(1, Ordering::AcqRel);
     }
     fn sleep_unless(&self, alarm: &Arc<Alarm>, duration: Duration) {
+        if self.passes_sleeps {
+            if !*alarm.is_rung.lock() {
+                self.advance(duration);
+            }
+            return;
+        }
         let until = self.monotonic_us().saturating_add(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX));
         self.alarms.lock().push(Arc::clone(alarm));
         self.sleepers.fetch_add(1, Ordering::AcqRel);
@@ -197,5 +215,16 @@ mod tests {
         }
         let alarm = Arc::new(Alarm::default());
         SystemClock::default().sleep_unless(&alarm, Duration::from_millis(1));
+    }
+
+    #[test]
+    fn a_sleep_passes_at_once_where_sleeps_are_passed() {
+        let (clock, alarm) = (ManualClock::passing_sleeps(5), Arc::new(Alarm::default()));
+        clock.sleep(Duration::from_secs(1));
+        clock.sleep_unless(&alarm, Duration::from_secs(2));
+        assert_eq!(clock.monotonic_us(), 3_000_005);
+        alarm.ring();
+        clock.sleep_unless(&alarm, Duration::from_secs(2));
+        assert_eq!(clock.monotonic_us(), 3_000_005, "a thread whose alarm rang does not sleep");
     }
 }

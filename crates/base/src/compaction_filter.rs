@@ -61,6 +61,12 @@ pub trait CompactionFilter: Send + Sync {
     }
     /// Decides on one entry; `value_type` is `Value` or `Merge`.
     fn filter(&self, context: &FilterContext, key: &[u8], value_type: ValueType, value: &[u8]) -> FilterDecision;
+    /// Decides on a value in a blob file by its key alone (`FilterBlobByKey`), before it is read. `None`, the default:
+    /// the value is read and passed to [`filter`](Self::filter). A value in a table is passed to `filter` at once, so a
+    /// filter that decides by keys does so in both.
+    fn filter_blob_by_key(&self, _context: &FilterContext, _key: &[u8]) -> Option<FilterDecision> {
+        None
+    }
 }
 
 /// The job for which a factory makes a filter.

@@ -30,6 +30,11 @@ pub enum ErrorKind {
     /// The device is full (an [`Io`](Self::Io) error with its own remedy: free space; a database then resumes by
     /// itself).
     NoSpace,
+    /// The files of databases have reached the bound of their `SstFileManager` (an [`Io`](Self::Io) error with its own
+    /// remedy: raise the bound, or remove data; a database then resumes by itself).
+    SpaceLimit,
+    /// A compaction does not fit below that bound.
+    CompactionTooLarge,
     /// The merge operator could not combine its operands.
     MergeInProgress,
     /// The work could not be done without waiting (`no_slowdown`, `read_tier`).
@@ -62,6 +67,8 @@ impl ErrorKind {
             Self::InvalidArgument => "Invalid argument: ",
             Self::Io => "IO error: ",
             Self::NoSpace => "IO error: No space left on device: ",
+            Self::SpaceLimit => "IO error: Space limit reached: ",
+            Self::CompactionTooLarge => "Compaction too large: ",
             Self::MergeInProgress => "Merge in progress: ",
             Self::Incomplete => "Result incomplete: ",
             Self::ShutdownInProgress => "Shutdown in progress: ",
@@ -82,7 +89,8 @@ impl ErrorKind {
             Self::Corruption => "Corruption",
             Self::NotSupported => "NotSupported",
             Self::InvalidArgument => "InvalidArgument",
-            Self::Io | Self::NoSpace => "IOError",
+            Self::Io | Self::NoSpace | Self::SpaceLimit => "IOError",
+            Self::CompactionTooLarge => "CompactionTooLarge",
             Self::MergeInProgress => "MergeInProgress",
             Self::Incomplete => "Incomplete",
             Self::ShutdownInProgress => "ShutdownInProgress",

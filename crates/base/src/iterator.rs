@@ -11,6 +11,7 @@
 //! Implementations are composed statically: enums of children, no virtual call per entry.
 
 use crate::error::Result;
+use crate::prefix::PrefixExtractor;
 
 /// Moves over internal keys in both directions.
 pub trait InternalIterator {
@@ -38,9 +39,9 @@ pub trait InternalIterator {
     /// The error that ended the iteration. It stays until the next seek; an iterator that merely reached its end
     /// returns `Ok`.
     fn status(&self) -> Result<()>;
-    /// Tells the iterator, before it is placed, that only entries of this prefix are wanted until the next call; it may
-    /// leave out others. `None`: all are.
-    fn limit_to_prefix(&mut self, prefix: Option<&[u8]>) {
+    /// Tells the iterator, before it is placed, that only entries of this prefix, taken by this extractor, are wanted
+    /// until the next call; it may leave out others. `None`: all are.
+    fn limit_to_prefix(&mut self, prefix: Option<(&PrefixExtractor, &[u8])>) {
         let _ = prefix;
     }
 }

@@ -24,6 +24,7 @@ pub mod seek_target;
 pub mod sst_partitioner;
 pub mod sync;
 pub mod table_properties_collector;
+mod temperature;
 pub mod thread;
 pub mod types;
 
@@ -32,4 +33,5 @@ pub use error::{Error, ErrorKind, Result};
 pub use internal_key::{LookupKey, ParsedInternalKey};
 pub use iterator::InternalIterator;
 pub use seek_target::{OwnedSeekTarget, SeekTarget};
+pub use temperature::Temperature;
 pub use types::{FileNumber, MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};

@@ -2,8 +2,10 @@
 //! bursts.
 
 mod pool;
+mod pools;
 
 pub use pool::{PoolQueue, ThreadPool, Work};
+pub use pools::{PoolPriority, PriorityPools};
 
 use crate::error::{Error, Result};
 use std::fmt;

@@ -37,6 +37,8 @@ pub enum EntryRole {
     AllocatorLoss,
     /// A value from a blob file.
     BlobValue,
+    /// Reserved for a cache of values from blob files that is not the block cache.
+    BlobCache,
     /// Anything without a role of its own.
     Other,
 }
@@ -46,7 +48,7 @@ pub(crate) const ROLES: usize = EntryRole::ALL.len();
 
 impl EntryRole {
     /// Every role.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::DataBlock,
         Self::FilterBlock,
         Self::FilterMetaBlock,
@@ -63,6 +65,7 @@ impl EntryRole {
         Self::TableBuilder,
         Self::AllocatorLoss,
         Self::BlobValue,
+        Self::BlobCache,
         Self::Other,
     ];
 
@@ -86,6 +89,7 @@ impl EntryRole {
             Self::TableBuilder => "TableBuilder",
             Self::AllocatorLoss => "AllocatorLoss",
             Self::BlobValue => "BlobValue",
+            Self::BlobCache => "BlobCache",
             Self::Other => "Misc",
         }
     }

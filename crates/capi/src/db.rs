@@ -11,15 +11,12 @@ use ferrock_vfs::FileSystem;
 use std::borrow::Cow;
 use std::ffi::{c_char, c_int, c_uchar};
 use std::path::Path;
-use std::sync::atomic::AtomicU32;
 
 /// An open database.
 pub struct rocksdb_t {
     pub(crate) db: Db,
     /// Looked up once: every function without a family means this one.
     pub(crate) default: ColumnFamily,
-    /// Calls that switched manual compactions off and were not taken back.
-    pub(crate) manual_compaction_disabled: AtomicU32,
 }
 
 /// How to open.
@@ -161,7 +158,7 @@ fn open(
         }
     };
     let default = db.default_column_family()?;
-    Ok((rocksdb_t { db, default, manual_compaction_disabled: AtomicU32::new(0) }, handles))
+    Ok((rocksdb_t { db, default }, handles))
 }
 
 /// A directory that another process or handle has open is `IO error` in RocksDB, and bindings look for that.

@@ -1,36 +1,36 @@
 //! Environments: where files are, and how many threads there may be.
 //!
-//! The default one is the machine. One of its own in memory has files that go with its last user. Threads are no pools
-//! here: jobs start on a thread each, as many as `max_background_jobs` says, so numbers of threads are only remembered.
+//! The default one is the machine; all its handles share its pools of threads. One of its own in memory has files that
+//! go with its last user, and pools of its own. Databases share the pools of the environment that their options name,
+//! and have threads of their own where these name none.
 
 use crate::handle::{borrow, give};
 use crate::memory;
 use crate::memory::null_handle;
 use crate::options::rocksdb_options_t;
 use ferrock::Result;
+use ferrock_base::thread::{PoolPriority, PriorityPools};
 use ferrock_vfs::{FileSystem, MemoryFileSystem};
 use std::ffi::{c_char, c_int};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Where files are.
 pub struct rocksdb_env_t {
     /// `None` is the machine.
     file_system: Option<Arc<dyn FileSystem>>,
-    pools: [AtomicI32; 3],
+    pools: Arc<PriorityPools>,
 }
 
-/// Pools of threads by their urgency, with the number of threads that RocksDB begins with.
-#[derive(Clone, Copy)]
-enum Pool {
-    Bottom,
-    Low,
-    High,
-}
+/// The pools of the machine.
+static MACHINE: OnceLock<Arc<PriorityPools>> = OnceLock::new();
 
 impl rocksdb_env_t {
     fn new(file_system: Option<Arc<dyn FileSystem>>) -> Self {
-        Self { file_system, pools: [AtomicI32::new(0), AtomicI32::new(1), AtomicI32::new(1)] }
+        let pools = match file_system {
+            None => Arc::clone(MACHINE.get_or_init(Arc::default)),
+            Some(_) => Arc::default(),
+        };
+        Self { file_system, pools }
     }
 
     /// The file system, when it is not the machine's.
@@ -43,19 +43,20 @@ impl rocksdb_env_t {
 macro_rules! pools {
     ($($pool:ident: $set:ident / $get:ident;)*) => {
         c_functions! {$(
-            #[doc = "Remembers a number of threads; jobs go by `max_background_jobs`."]
+            #[doc = "How many threads a pool may have. Opening a database gives it as many as its options ask for."]
             fn $set(env: *mut rocksdb_env_t, threads: c_int) {
                 // SAFETY: the contract.
                 if let Some(env) = unsafe { env.as_ref() } {
-                    env.pools[Pool::$pool as usize].store(threads.max(0), Ordering::Relaxed);
+                    env.pools.set_threads(PoolPriority::$pool, usize::try_from(threads).unwrap_or(0));
                 }
             }
 
-            #[doc = "The number of threads that was set."]
+            #[doc = "How many threads a pool may have."]
             fn $get(env: *mut rocksdb_env_t) -> c_int {
                 // SAFETY: the contract.
                 let env = unsafe { env.as_ref() };
-                env.map_or(0, |env| env.pools[Pool::$pool as usize].load(Ordering::Relaxed))
+                let threads = env.map_or(0, |env| env.pools.threads(PoolPriority::$pool));
+                c_int::try_from(threads).unwrap_or(c_int::MAX)
             }
         )*}
     };
@@ -95,12 +96,14 @@ c_functions! {
     /// Changes nothing: threads have the priority that their process has.
     fn rocksdb_env_lower_high_priority_thread_pool_cpu_priority(_env: *mut rocksdb_env_t) {}
 
-    /// Where the files of databases are that are opened with the options; null: the machine.
+    /// Where the files of databases are that are opened with the options, and whose threads they share; null: the
+    /// machine, and threads of their own.
     fn rocksdb_options_set_env(options: *mut rocksdb_options_t, env: *mut rocksdb_env_t) {
         // SAFETY: the contract.
         let (options, env) = unsafe { (options.as_mut(), env.as_ref()) };
         if let Some(options) = options {
             options.db.components.file_system = env.and_then(rocksdb_env_t::file_system);
+            options.db.components.thread_pools = env.map(|env| Arc::clone(&env.pools));
         }
     }
 }

@@ -7,6 +7,7 @@
 //! | `write`, `write_batch` | put, delete, merge; batches |
 //! | `read`, `iterator`, `snapshot` | get and its many forms; ranges; moments |
 //! | `maintenance`, `live_files`, `property` | flush, compaction, checks; tables; numbers |
+//! | `compaction_control` | compactions of named files, cancelling, aborting, waiting |
 //! | `options`, `table_options`, `operation_options`, `options_text` | setters; options from text and from files |
 //! | `option_values`, `options_presets`, `option_sets`, `kept` | options a line each; many at once; those without effect |
 //! | `read_more`, `sizes`, `metadata`, `memory_usage`, `write_batch_parts` | the less common forms |
@@ -40,6 +41,7 @@ mod function;
 mod cache;
 mod callback;
 mod column_family;
+mod compaction_control;
 mod compaction_filter;
 mod comparator;
 mod compression_options;
@@ -77,6 +79,7 @@ mod sizes;
 mod slice;
 mod slice_transform;
 mod snapshot;
+mod sst_file_manager;
 mod sst_partitioner;
 mod table_options;
 mod table_values;

@@ -3,7 +3,6 @@
 use crate::db::rocksdb_t;
 use crate::handle::{give, take};
 use crate::memory::{bytes, put};
-use ferrock_format::file_name;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 
@@ -31,11 +30,10 @@ pub struct rocksdb_livefile_t {
 
 /// A table of a database as this interface tells it. RocksDB's names begin with the slash that parts them from the
 /// directory.
-fn told(db: &rocksdb_t, file: &ferrock::LiveFile) -> rocksdb_livefile_t {
-    let properties = db.db.table_properties(file).ok();
+fn told(file: &ferrock::LiveFile) -> rocksdb_livefile_t {
     rocksdb_livefile_t {
         column_family: CString::new(&file.column_family[..]).unwrap_or_default(),
-        name: CString::new(format!("/{}", file_name::table(file.number))).unwrap_or_default(),
+        name: CString::new(format!("/{}", file.name())).unwrap_or_default(),
         directory: CString::new(file.directory.as_os_str().as_bytes()).unwrap_or_default(),
         level: c_int::try_from(file.level).unwrap_or(c_int::MAX),
         size_bytes: usize::try_from(file.size_bytes).unwrap_or(usize::MAX),
@@ -43,8 +41,8 @@ fn told(db: &rocksdb_t, file: &ferrock::LiveFile) -> rocksdb_livefile_t {
         largest_key: file.largest_user_key.clone(),
         smallest_sequence: file.smallest_sequence.0,
         largest_sequence: file.largest_sequence.0,
-        entries: properties.as_ref().map_or(0, |properties| properties.num_entries),
-        deletions: properties.as_ref().map_or(0, |properties| properties.num_deletions),
+        entries: file.num_entries,
+        deletions: file.num_deletions,
     }
 }
 
@@ -84,7 +82,7 @@ c_functions! {
     fn rocksdb_livefiles(db: *mut rocksdb_t) -> *const rocksdb_livefiles_t {
         // SAFETY: the contract.
         let Some(db) = (unsafe { db.as_ref() }) else { return std::ptr::null() };
-        give(rocksdb_livefiles_t { files: db.db.live_files().iter().map(|file| told(db, file)).collect() })
+        give(rocksdb_livefiles_t { files: db.db.live_files().iter().map(told).collect() })
     }
 
     /// No tables.

@@ -1,4 +1,4 @@
-//! Flush, compaction, waiting, pausing, checking.
+//! Flush, compaction, pausing, checking.
 
 use crate::db::rocksdb_t;
 use crate::family_handle::family;
@@ -7,11 +7,10 @@ use crate::handle::{borrow, borrow_or};
 use crate::memory::{array, optional_bytes};
 use crate::operation_options::{
     DEFAULT_FLUSH_OPTIONS, rocksdb_compactoptions_t, rocksdb_flushoptions_t, rocksdb_flushwaloptions_t,
-    rocksdb_readoptions_t, rocksdb_wait_for_compact_options_t,
+    rocksdb_readoptions_t,
 };
-use ferrock::{ColumnFamily, CompactRangeOptions, FlushOptions};
+use ferrock::{ColumnFamily, CompactRangeOptions, Result};
 use std::ffi::{c_char, c_int, c_uchar};
-use std::sync::atomic::Ordering;
 
 c_fallible! {
     /// Flushes the default column family.
@@ -40,18 +39,6 @@ c_fallible! {
         unsafe { borrow(db, "database")? }.db.flush_wal(sync != 0)
     }
 
-    /// Waits until no flush and no compaction runs or is due.
-    fn rocksdb_wait_for_compact(db: *mut rocksdb_t, options: *mut rocksdb_wait_for_compact_options_t) {
-        // SAFETY: the contract.
-        let (db, options) = unsafe { (borrow(db, "database")?, options.as_ref()) };
-        if options.map_or(Ok(false), rocksdb_wait_for_compact_options_t::to_wait)? {
-            for family in db.db.column_families() {
-                db.db.flush_cf(&family, &FlushOptions { wait: true })?;
-            }
-        }
-        db.db.wait_for_background_work()
-    }
-
     /// Starts no flush and no compaction any more, and waits for those that run.
     fn rocksdb_pause_background_work(db: *mut rocksdb_t) {
         // SAFETY: the contract.
@@ -76,11 +63,9 @@ c_fallible! {
             let options = borrow_or(options, &DEFAULT_FLUSH_OPTIONS);
             (borrow(db, "database")?, options.to_flush()?, array(column_families, count_of(count)))
         };
-        for handle in handles {
-            // SAFETY: the contract.
-            db.db.flush_cf(unsafe { family(*handle)? }, options)?;
-        }
-        Ok(())
+        // SAFETY: the contract.
+        let families = handles.iter().map(|handle| unsafe { family(*handle) }.cloned());
+        db.db.flush_cfs(&families.collect::<Result<Vec<_>>>()?, options)
     }
 
     /// Hands the log on, with options.
@@ -227,23 +212,6 @@ c_functions! {
         }
     }
 
-    /// Manual compactions do nothing until as many calls of `rocksdb_enable_manual_compaction` took it back.
-    fn rocksdb_disable_manual_compaction(db: *mut rocksdb_t) {
-        // SAFETY: the contract.
-        if let Some(db) = unsafe { db.as_ref() } {
-            db.manual_compaction_disabled.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Takes back one `rocksdb_disable_manual_compaction`.
-    fn rocksdb_enable_manual_compaction(db: *mut rocksdb_t) {
-        // SAFETY: the contract.
-        if let Some(db) = unsafe { db.as_ref() } {
-            let disabled = &db.manual_compaction_disabled;
-            let _ = disabled.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
-        }
-    }
-
     /// Compacts a range of the default column family, with options.
     fn rocksdb_compact_range_opt(
         db: *mut rocksdb_t,
@@ -290,9 +258,7 @@ fn compact(
 ) {
     let default = CompactRangeOptions::default();
     let options = options.map_or(Ok(&default), rocksdb_compactoptions_t::to_compact);
-    if let Ok(options) = options
-        && db.manual_compaction_disabled.load(Ordering::Relaxed) == 0
-    {
+    if let Ok(options) = options {
         let _ = db.db.compact_range_cf(family, start, limit, options);
     }
 }

@@ -141,6 +141,13 @@ pub(crate) fn new_text(text: &str) -> *mut c_char {
     new_bytes(&bytes)
 }
 
+/// A path as a text from `malloc`.
+pub(crate) fn new_path(path: &Path) -> *mut c_char {
+    let mut bytes = path.as_os_str().as_bytes().to_vec();
+    bytes.push(0);
+    new_bytes(&bytes)
+}
+
 /// An array from `malloc`; null when there is no memory.
 pub(crate) fn new_array<T: Copy>(elements: &[T]) -> *mut T {
     // SAFETY: `malloc` may be called with any size; the elements exist, so their size does not overflow.

@@ -41,14 +41,6 @@ pub struct rocksdb_compactoptions_t {
     kept: Kept,
 }
 
-/// How to wait for compactions.
-#[derive(Default)]
-pub struct rocksdb_wait_for_compact_options_t {
-    /// Whether memtables are flushed first.
-    flush: bool,
-    kept: Kept,
-}
-
 /// Which bytes an estimate of sizes counts.
 pub struct rocksdb_size_approximation_options_t {
     include_files: bool,
@@ -96,14 +88,6 @@ impl rocksdb_readoptions_t {
     }
 }
 
-impl rocksdb_wait_for_compact_options_t {
-    /// Whether memtables are flushed first.
-    pub(crate) fn to_wait(&self) -> Result<bool> {
-        self.kept.check()?;
-        Ok(self.flush)
-    }
-}
-
 impl rocksdb_flushwaloptions_t {
     /// Whether the log goes to the disk.
     pub(crate) fn to_flush_wal(&self) -> Result<bool> {
@@ -137,7 +121,6 @@ has_kept!(
     rocksdb_writeoptions_t,
     rocksdb_flushoptions_t,
     rocksdb_compactoptions_t,
-    rocksdb_wait_for_compact_options_t,
     rocksdb_size_approximation_options_t,
     rocksdb_flushwaloptions_t,
 );
@@ -148,14 +131,17 @@ pub(crate) static DEFAULT_WRITE_OPTIONS: rocksdb_writeoptions_t = rocksdb_writeo
         sync: false,
         disable_wal: false,
         no_slowdown: false,
+        low_pri: false,
         ignore_missing_column_families: false,
     },
     kept: Kept::new(),
 };
 
 /// The flush options of a null pointer.
-pub(crate) static DEFAULT_FLUSH_OPTIONS: rocksdb_flushoptions_t =
-    rocksdb_flushoptions_t { options: FlushOptions { wait: true }, kept: Kept::new() };
+pub(crate) static DEFAULT_FLUSH_OPTIONS: rocksdb_flushoptions_t = rocksdb_flushoptions_t {
+    options: FlushOptions { wait: true, force_atomic_flush: false, allow_write_stall: false },
+    kept: Kept::new(),
+};
 
 c_functions! {
     /// Read options at their defaults.
@@ -272,6 +258,21 @@ c_functions! {
         cutoff.unwrap_or(-1.0)
     }
 
+    /// Threads that the compaction may use; 0 or less: as the database's options say.
+    fn rocksdb_compactoptions_set_max_subcompactions(options: *mut rocksdb_compactoptions_t, value: c_int) {
+        // SAFETY: the contract.
+        if let Some(options) = unsafe { options.as_mut() } {
+            options.options.max_subcompactions = u32::try_from(value).unwrap_or(0);
+        }
+    }
+
+    /// What was set.
+    fn rocksdb_compactoptions_get_max_subcompactions(options: *mut rocksdb_compactoptions_t) -> c_int {
+        // SAFETY: the contract.
+        let value = unsafe { options.as_ref() }.map_or(0, |options| options.options.max_subcompactions);
+        c_int::try_from(value).unwrap_or(c_int::MAX)
+    }
+
     /// The level that the result moves to, with `change_level`; negative: the lowest that can hold it.
     fn rocksdb_compactoptions_set_target_level(options: *mut rocksdb_compactoptions_t, level: c_int) {
         // SAFETY: the contract.
@@ -368,11 +369,6 @@ c_functions! {
     fn rocksdb_flushwaloptions_create() -> *mut rocksdb_flushwaloptions_t {
         give(rocksdb_flushwaloptions_t::default())
     }
-
-    /// Options of waiting, at their defaults.
-    fn rocksdb_wait_for_compact_options_create() -> *mut rocksdb_wait_for_compact_options_t {
-        give(rocksdb_wait_for_compact_options_t::default())
-    }
 }
 
 c_setters! {
@@ -439,6 +435,8 @@ c_setters! {
     fn rocksdb_writeoptions_disable_WAL(c_int) => options.disable_wal;
     /// Whether a write fails where it would have to wait.
     fn rocksdb_writeoptions_set_no_slowdown(c_uchar) => options.no_slowdown;
+    /// Whether a write can wait while compaction is behind.
+    fn rocksdb_writeoptions_set_low_pri(c_uchar) => options.low_pri;
     /// Whether records of families that are not there are skipped.
     fn rocksdb_writeoptions_set_ignore_missing_column_families(c_uchar) => options.ignore_missing_column_families;
 }
@@ -452,6 +450,8 @@ c_getters! {
     /// What was set.
     fn rocksdb_writeoptions_get_no_slowdown() -> c_uchar => options.no_slowdown;
     /// What was set.
+    fn rocksdb_writeoptions_get_low_pri() -> c_uchar => options.low_pri;
+    /// What was set.
     fn rocksdb_writeoptions_get_ignore_missing_column_families() -> c_uchar => options.ignore_missing_column_families;
 }
 
@@ -459,18 +459,28 @@ c_setters! {
     for rocksdb_flushoptions_t:
     /// Whether a flush is done when the call returns.
     fn rocksdb_flushoptions_set_wait(c_uchar) => options.wait;
+    /// Whether the families of one call become durable in one step.
+    fn rocksdb_flushoptions_set_force_atomic_flush(c_uchar) => options.force_atomic_flush;
+    /// Whether a flush does not wait until it would not have writers slowed down.
+    fn rocksdb_flushoptions_set_allow_write_stall(c_uchar) => options.allow_write_stall;
 }
 
 c_getters! {
     for rocksdb_flushoptions_t:
     /// What was set.
     fn rocksdb_flushoptions_get_wait() -> c_uchar => options.wait;
+    /// What was set.
+    fn rocksdb_flushoptions_get_force_atomic_flush() -> c_uchar => options.force_atomic_flush;
+    /// What was set.
+    fn rocksdb_flushoptions_get_allow_write_stall() -> c_uchar => options.allow_write_stall;
 }
 
 c_setters! {
     for rocksdb_compactoptions_t:
     /// Whether no automatic compaction runs at the same time.
     fn rocksdb_compactoptions_set_exclusive_manual_compaction(c_uchar) => options.exclusive_manual_compaction;
+    /// Whether its flush does not wait until it would not have writers slowed down.
+    fn rocksdb_compactoptions_set_allow_write_stall(c_uchar) => options.allow_write_stall;
     /// Whether the result moves to another level.
     fn rocksdb_compactoptions_set_change_level(c_uchar) => options.change_level;
 }
@@ -480,19 +490,9 @@ c_getters! {
     /// What was set.
     fn rocksdb_compactoptions_get_exclusive_manual_compaction() -> c_uchar => options.exclusive_manual_compaction;
     /// What was set.
-    fn rocksdb_compactoptions_get_change_level() -> c_uchar => options.change_level;
-}
-
-c_setters! {
-    for rocksdb_wait_for_compact_options_t:
-    /// Whether memtables are flushed first.
-    fn rocksdb_wait_for_compact_options_set_flush(c_uchar) => flush;
-}
-
-c_getters! {
-    for rocksdb_wait_for_compact_options_t:
+    fn rocksdb_compactoptions_get_allow_write_stall() -> c_uchar => options.allow_write_stall;
     /// What was set.
-    fn rocksdb_wait_for_compact_options_get_flush() -> c_uchar => flush;
+    fn rocksdb_compactoptions_get_change_level() -> c_uchar => options.change_level;
 }
 
 c_setters! {
@@ -544,7 +544,6 @@ kept_options! {
 
 kept_options! {
     for rocksdb_writeoptions_t:
-    hint low_pri: c_uchar = 0, rocksdb_writeoptions_set_low_pri / rocksdb_writeoptions_get_low_pri;
     hint memtable_insert_hint_per_batch: c_uchar = 0,
         rocksdb_writeoptions_set_memtable_insert_hint_per_batch
         / rocksdb_writeoptions_get_memtable_insert_hint_per_batch;
@@ -557,32 +556,8 @@ kept_options! {
 
 kept_options! {
     for rocksdb_flushoptions_t:
-    hint allow_write_stall: c_uchar = 0,
-        rocksdb_flushoptions_set_allow_write_stall / rocksdb_flushoptions_get_allow_write_stall;
-    asks force_atomic_flush: c_uchar = 0,
-        rocksdb_flushoptions_set_force_atomic_flush / rocksdb_flushoptions_get_force_atomic_flush;
     hint listener_wait: c_uchar = 0,
         rocksdb_flushoptions_set_listener_wait / rocksdb_flushoptions_get_listener_wait;
-}
-
-kept_options! {
-    for rocksdb_compactoptions_t:
-    hint allow_write_stall: c_uchar = 0,
-        rocksdb_compactoptions_set_allow_write_stall / rocksdb_compactoptions_get_allow_write_stall;
-    hint max_subcompactions: c_int = 0,
-        rocksdb_compactoptions_set_max_subcompactions / rocksdb_compactoptions_get_max_subcompactions;
-}
-
-kept_options! {
-    for rocksdb_wait_for_compact_options_t:
-    asks abort_on_pause: c_uchar = 0,
-        rocksdb_wait_for_compact_options_set_abort_on_pause / rocksdb_wait_for_compact_options_get_abort_on_pause;
-    asks close_db: c_uchar = 0,
-        rocksdb_wait_for_compact_options_set_close_db / rocksdb_wait_for_compact_options_get_close_db;
-    asks timeout: u64 = 0,
-        rocksdb_wait_for_compact_options_set_timeout / rocksdb_wait_for_compact_options_get_timeout;
-    hint wait_for_purge: c_uchar = 0,
-        rocksdb_wait_for_compact_options_set_wait_for_purge / rocksdb_wait_for_compact_options_get_wait_for_purge;
 }
 
 kept_options! {
@@ -617,8 +592,6 @@ c_destructors! {
     fn rocksdb_size_approximation_options_destroy(rocksdb_size_approximation_options_t);
     /// Ends options of handing on the log.
     fn rocksdb_flushwaloptions_destroy(rocksdb_flushwaloptions_t);
-    /// Ends options of waiting.
-    fn rocksdb_wait_for_compact_options_destroy(rocksdb_wait_for_compact_options_t);
 }
 
 /// Sets a bound; a caller that moves a bound from scan to scan pays for no allocation.

@@ -4,10 +4,10 @@
 //! their names in an OPTIONS file: what the engine does not take as a value of theirs is kept for the getter, and
 //! refused by the open.
 
-use crate::options::rocksdb_options_t;
+use crate::options::{rocksdb_options_t, set};
 use crate::refused::out_of_range;
 use ferrock::options::{
-    COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT as COLUMN_FAMILY_OPTIONS, DB_OPTIONS_WITHOUT_EFFECT as DB_OPTIONS,
+    COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT as COLUMN_FAMILY_OPTIONS, DB_OPTIONS_WITHOUT_EFFECT as DB_OPTIONS, Temperature,
 };
 use std::ffi::{c_int, c_uchar, c_uint};
 
@@ -87,6 +87,9 @@ settings_options! {
     db.settings.max_file_opening_threads:
         rocksdb_options_set_max_file_opening_threads(c_int),
         rocksdb_options_get_max_file_opening_threads(c_int);
+    db.settings.open_files_async:
+        rocksdb_options_set_open_files_async(c_uchar),
+        rocksdb_options_get_open_files_async(c_uchar);
     db.settings.max_total_wal_size:
         rocksdb_options_set_max_total_wal_size(u64),
         rocksdb_options_get_max_total_wal_size(u64);
@@ -96,6 +99,12 @@ settings_options! {
     db.settings.max_background_jobs:
         rocksdb_options_set_max_background_jobs(c_int),
         rocksdb_options_get_max_background_jobs(c_int);
+    db.settings.max_background_compactions:
+        rocksdb_options_set_max_background_compactions(c_int),
+        rocksdb_options_get_max_background_compactions(c_int);
+    db.settings.max_background_flushes:
+        rocksdb_options_set_max_background_flushes(c_int),
+        rocksdb_options_get_max_background_flushes(c_int);
     db.settings.max_log_file_size:
         rocksdb_options_set_max_log_file_size(usize),
         rocksdb_options_get_max_log_file_size(usize);
@@ -122,6 +131,9 @@ settings_options! {
     family.settings.blob_file_starting_level:
         rocksdb_options_set_blob_file_starting_level(c_int),
         rocksdb_options_get_blob_file_starting_level(c_int);
+    family.settings.blob_compaction_readahead_size:
+        rocksdb_options_set_blob_compaction_readahead_size(u64),
+        rocksdb_options_get_blob_compaction_readahead_size(u64);
     family.settings.bloom_locality: rocksdb_options_set_bloom_locality(u32), rocksdb_options_get_bloom_locality(u32);
     db.settings.allow_mmap_reads:
         rocksdb_options_set_allow_mmap_reads(c_uchar),
@@ -172,6 +184,7 @@ settings_options! {
     db.settings.avoid_flush_during_recovery:
         rocksdb_options_set_avoid_flush_during_recovery(c_uchar),
         rocksdb_options_get_avoid_flush_during_recovery(c_uchar);
+    db.settings.atomic_flush: rocksdb_options_set_atomic_flush(c_uchar), rocksdb_options_get_atomic_flush(c_uchar);
     db.settings.avoid_flush_during_shutdown:
         rocksdb_options_set_avoid_flush_during_shutdown(c_uchar),
         rocksdb_options_get_avoid_flush_during_shutdown(c_uchar);
@@ -194,6 +207,9 @@ settings_options! {
     family.settings.target_file_size_multiplier:
         rocksdb_options_set_target_file_size_multiplier(c_int),
         rocksdb_options_get_target_file_size_multiplier(c_int);
+    family.settings.target_file_size_is_upper_bound:
+        rocksdb_options_set_target_file_size_is_upper_bound(c_uchar),
+        rocksdb_options_get_target_file_size_is_upper_bound(c_uchar);
     family.settings.max_bytes_for_level_base:
         rocksdb_options_set_max_bytes_for_level_base(u64),
         rocksdb_options_get_max_bytes_for_level_base(u64);
@@ -233,6 +249,21 @@ settings_options! {
     family.settings.arena_block_size:
         rocksdb_options_set_arena_block_size(usize),
         rocksdb_options_get_arena_block_size(usize);
+    family.settings.memtable_max_range_deletions:
+        rocksdb_options_set_memtable_max_range_deletions(u32),
+        rocksdb_options_get_memtable_max_range_deletions(u32);
+    family.settings.memtable_op_scan_flush_trigger:
+        rocksdb_options_set_memtable_op_scan_flush_trigger(u32),
+        rocksdb_options_get_memtable_op_scan_flush_trigger(u32);
+    family.settings.memtable_avg_op_scan_flush_trigger:
+        rocksdb_options_set_memtable_avg_op_scan_flush_trigger(u32),
+        rocksdb_options_get_memtable_avg_op_scan_flush_trigger(u32);
+    family.settings.min_tombstones_for_range_conversion:
+        rocksdb_options_set_min_tombstones_for_range_conversion(u32),
+        rocksdb_options_get_min_tombstones_for_range_conversion(u32);
+    family.settings.bottommost_file_compaction_delay:
+        rocksdb_options_set_bottommost_file_compaction_delay(u32),
+        rocksdb_options_get_bottommost_file_compaction_delay(u32);
     family.settings.paranoid_file_checks:
         rocksdb_options_set_paranoid_file_checks(c_uchar),
         rocksdb_options_get_paranoid_file_checks(c_uchar);
@@ -258,9 +289,6 @@ kept_texts! {
     flag allow_ingest_behind:
         rocksdb_options_set_allow_ingest_behind(c_uchar),
         rocksdb_options_get_allow_ingest_behind(c_uchar);
-    flag open_files_async:
-        rocksdb_options_set_open_files_async(c_uchar),
-        rocksdb_options_get_open_files_async(c_uchar);
     flag skip_stats_update_on_db_open:
         rocksdb_options_set_skip_stats_update_on_db_open(c_uchar),
         rocksdb_options_get_skip_stats_update_on_db_open(c_uchar);
@@ -271,12 +299,6 @@ kept_texts! {
         rocksdb_options_set_enable_pipelined_write(c_uchar),
         rocksdb_options_get_enable_pipelined_write(c_uchar);
     flag unordered_write: rocksdb_options_set_unordered_write(c_uchar), rocksdb_options_get_unordered_write(c_uchar);
-    number max_background_compactions:
-        rocksdb_options_set_max_background_compactions(c_int),
-        rocksdb_options_get_max_background_compactions(c_int);
-    number max_background_flushes:
-        rocksdb_options_set_max_background_flushes(c_int),
-        rocksdb_options_get_max_background_flushes(c_int);
     number log_file_time_to_roll:
         rocksdb_options_set_log_file_time_to_roll(usize),
         rocksdb_options_get_log_file_time_to_roll(usize);
@@ -316,7 +338,6 @@ kept_texts! {
     flag avoid_unnecessary_blocking_io:
         rocksdb_options_set_avoid_unnecessary_blocking_io(c_uchar),
         rocksdb_options_get_avoid_unnecessary_blocking_io(c_uchar);
-    flag atomic_flush: rocksdb_options_set_atomic_flush(c_uchar), rocksdb_options_get_atomic_flush(c_uchar);
     names(COMPRESSIONS) wal_compression:
         rocksdb_options_set_wal_compression(c_int),
         rocksdb_options_get_wal_compression(c_int);
@@ -405,35 +426,14 @@ kept_texts! {
     number follower_catchup_retry_wait_ms:
         rocksdb_options_set_follower_catchup_retry_wait_ms(u64),
         rocksdb_options_get_follower_catchup_retry_wait_ms(u64);
-    names(TEMPERATURES) metadata_write_temperature:
-        rocksdb_options_set_metadata_write_temperature(c_int),
-        rocksdb_options_get_metadata_write_temperature(c_int);
-    names(TEMPERATURES) wal_write_temperature:
-        rocksdb_options_set_wal_write_temperature(c_int),
-        rocksdb_options_get_wal_write_temperature(c_int);
     flag fast_sst_open: rocksdb_options_set_fast_sst_open(c_uchar), rocksdb_options_get_fast_sst_open(c_uchar);
 }
 
 kept_texts! {
     family in COLUMN_FAMILY_OPTIONS:
-    number memtable_op_scan_flush_trigger:
-        rocksdb_options_set_memtable_op_scan_flush_trigger(u32),
-        rocksdb_options_get_memtable_op_scan_flush_trigger(u32);
-    number memtable_avg_op_scan_flush_trigger:
-        rocksdb_options_set_memtable_avg_op_scan_flush_trigger(u32),
-        rocksdb_options_get_memtable_avg_op_scan_flush_trigger(u32);
-    number min_tombstones_for_range_conversion:
-        rocksdb_options_set_min_tombstones_for_range_conversion(u32),
-        rocksdb_options_get_min_tombstones_for_range_conversion(u32);
     real read_triggered_compaction_threshold:
         rocksdb_options_set_read_triggered_compaction_threshold(f64),
         rocksdb_options_get_read_triggered_compaction_threshold(f64);
-    number blob_compaction_readahead_size:
-        rocksdb_options_set_blob_compaction_readahead_size(u64),
-        rocksdb_options_get_blob_compaction_readahead_size(u64);
-    names(PREPOPULATE) prepopulate_blob_cache:
-        rocksdb_options_set_prepopulate_blob_cache(c_int),
-        rocksdb_options_get_prepopulate_blob_cache(c_int);
     number max_write_buffer_size_to_maintain:
         rocksdb_options_set_max_write_buffer_size_to_maintain(i64),
         rocksdb_options_get_max_write_buffer_size_to_maintain(i64);
@@ -443,30 +443,15 @@ kept_texts! {
     real experimental_mempurge_threshold:
         rocksdb_options_set_experimental_mempurge_threshold(f64),
         rocksdb_options_get_experimental_mempurge_threshold(f64);
-    flag target_file_size_is_upper_bound:
-        rocksdb_options_set_target_file_size_is_upper_bound(c_uchar),
-        rocksdb_options_get_target_file_size_is_upper_bound(c_uchar);
     flag disallow_memtable_writes:
         rocksdb_options_set_disallow_memtable_writes(c_uchar),
         rocksdb_options_get_disallow_memtable_writes(c_uchar);
     number sample_for_compression:
         rocksdb_options_set_sample_for_compression(u64),
         rocksdb_options_get_sample_for_compression(u64);
-    names(TEMPERATURES) last_level_temperature:
-        rocksdb_options_set_last_level_temperature(c_int),
-        rocksdb_options_get_last_level_temperature(c_int);
-    names(TEMPERATURES) default_write_temperature:
-        rocksdb_options_set_default_write_temperature(c_int),
-        rocksdb_options_get_default_write_temperature(c_int);
-    names(TEMPERATURES) default_temperature:
-        rocksdb_options_set_default_temperature(c_int),
-        rocksdb_options_get_default_temperature(c_int);
     number preclude_last_level_data_seconds:
         rocksdb_options_set_preclude_last_level_data_seconds(u64),
         rocksdb_options_get_preclude_last_level_data_seconds(u64);
-    number preserve_internal_time_seconds:
-        rocksdb_options_set_preserve_internal_time_seconds(u64),
-        rocksdb_options_get_preserve_internal_time_seconds(u64);
     flag enable_blob_direct_write:
         rocksdb_options_set_enable_blob_direct_write(c_uchar),
         rocksdb_options_get_enable_blob_direct_write(c_uchar);
@@ -494,14 +479,9 @@ kept_texts! {
     flag memtable_batch_lookup_optimization:
         rocksdb_options_set_memtable_batch_lookup_optimization(c_uchar),
         rocksdb_options_get_memtable_batch_lookup_optimization(c_uchar);
-    number memtable_max_range_deletions:
-        rocksdb_options_set_memtable_max_range_deletions(u32),
-        rocksdb_options_get_memtable_max_range_deletions(u32);
     number uncache_aggressiveness:
         rocksdb_options_set_uncache_aggressiveness(u32),
         rocksdb_options_get_uncache_aggressiveness(u32);
-    number bottommost_file_compaction_delay: rocksdb_options_set_bottommost_file_compaction_delay(u32),
-        rocksdb_options_get_bottommost_file_compaction_delay(u32);
 }
 
 /// A number of C on its way to and from a text.
@@ -550,6 +530,49 @@ impl Number for f64 {
     }
 }
 
+/// The temperature of RocksDB's number.
+pub(crate) fn temperature_of(option: &str, number: c_int) -> ferrock::Result<Temperature> {
+    let known = Temperature::ALL.into_iter().find(|known| c_int::from(*known as u8) == number);
+    known.ok_or_else(|| out_of_range(option, number, "the values of RocksDB"))
+}
+
+/// Setters and getters of temperatures.
+macro_rules! temperatures {
+    ($( #[doc = $doc:tt] $place:ident.$option:ident: $set:ident, $get:ident; )*) => {
+        c_functions! {$(
+            #[doc = $doc]
+            fn $set(options: *mut rocksdb_options_t, temperature: c_int) {
+                const OPTION: &str = stringify!($option);
+                let known = temperature_of(OPTION, temperature);
+                // SAFETY: the contract.
+                unsafe { set(options, OPTION, |options| known.map(|known| options.$place.$option = known)) };
+            }
+
+            /// The number of that temperature.
+            fn $get(options: *mut rocksdb_options_t) -> c_int {
+                // SAFETY: the contract.
+                unsafe { options.as_ref() }.map_or(0, |options| c_int::from(options.$place.$option as u8))
+            }
+        )*}
+    };
+}
+
+temperatures! {
+    /// The temperature that new tables are recorded with.
+    family.default_write_temperature:
+        rocksdb_options_set_default_write_temperature, rocksdb_options_get_default_write_temperature;
+    /// The temperature that tables without a recorded one are opened with.
+    family.default_temperature: rocksdb_options_set_default_temperature, rocksdb_options_get_default_temperature;
+    /// The temperature of tables that compactions write into the last level.
+    family.last_level_temperature:
+        rocksdb_options_set_last_level_temperature, rocksdb_options_get_last_level_temperature;
+    /// The temperature that the MANIFEST, CURRENT, IDENTITY and OPTIONS files are created with.
+    db.metadata_write_temperature:
+        rocksdb_options_set_metadata_write_temperature, rocksdb_options_get_metadata_write_temperature;
+    /// The temperature that logs are created with.
+    db.wal_write_temperature: rocksdb_options_set_wal_write_temperature, rocksdb_options_get_wal_write_temperature;
+}
+
 /// Numbers of C and the names that an OPTIONS file has for them.
 type Names = &'static [(c_int, &'static str)];
 
@@ -564,8 +587,6 @@ const COMPRESSIONS: Names = &[
     (7, "kZSTD"),
 ];
 const CACHE_TIERS: Names = &[(0, "kVolatileTier"), (1, "kVolatileCompressedTier"), (2, "kNonVolatileBlockTier")];
-const PREPOPULATE: Names = &[(0, "kDisable"), (1, "kFlushOnly")];
-const TEMPERATURES: Names = &[(0, "kUnknown"), (4, "kHot"), (8, "kWarm"), (10, "kCool"), (12, "kCold"), (16, "kIce")];
 
 /// How numbers are written in an OPTIONS file.
 mod forms {

@@ -5,6 +5,7 @@
 //! it; what means nothing, and what is not built, is refused by the open, which names the option: a setter has no
 //! `errptr`.
 
+use crate::cache::rocksdb_cache_t;
 use crate::compaction_filter::{rocksdb_compactionfilter_t, rocksdb_compactionfilterfactory_t};
 use crate::comparator::rocksdb_comparator_t;
 use crate::handle::{give, take};
@@ -14,7 +15,9 @@ use crate::merge_operator::rocksdb_mergeoperator_t;
 use crate::refused::{Refused, not_built, out_of_range};
 use crate::slice_transform::rocksdb_slicetransform_t;
 use crate::table_options::rocksdb_block_based_table_options_t;
-use ferrock::options::{BottommostCompression, CompactionStyle, CompressionType, TableFactory, WalRecoveryMode};
+use ferrock::options::{
+    BottommostCompression, CompactionStyle, CompressionType, PrepopulateBlobCache, TableFactory, WalRecoveryMode,
+};
 use ferrock::{ColumnFamilyOptions, Comparator, DbOptions, Result};
 use ferrock_base::merge::UInt64Add;
 use std::collections::{BTreeMap, BTreeSet};
@@ -110,7 +113,7 @@ pub(crate) unsafe fn set(
 }
 
 /// The compression of a number of C.
-fn compression_of(option: &str, number: c_int) -> Result<CompressionType> {
+pub(crate) fn compression_of(option: &str, number: c_int) -> Result<CompressionType> {
     let kind = CompressionType::ALL.into_iter().find(|kind| c_int::from(kind.as_u8()) == number);
     let kind = kind.ok_or_else(|| out_of_range(option, number, "the compression types 0..=7"))?;
     match kind.check_built() {
@@ -121,7 +124,7 @@ fn compression_of(option: &str, number: c_int) -> Result<CompressionType> {
 }
 
 /// RocksDB's `kDisableCompressionOption`, and the same as a signed byte.
-const DISABLE_COMPRESSION: [c_int; 2] = [0xff, -1];
+pub(crate) const DISABLE_COMPRESSION: [c_int; 2] = [0xff, -1];
 
 c_functions! {
     /// Options at their defaults.
@@ -235,6 +238,30 @@ c_functions! {
         let kind = compression_of(OPTION, kind);
         // SAFETY: the contract.
         unsafe { set(options, OPTION, |options| kind.map(|kind| options.family.blob_compression_type = kind)) };
+    }
+
+    /// The cache of values in blob files; it stays the caller's, and may be that of blocks. Null: none.
+    fn rocksdb_options_set_blob_cache(options: *mut rocksdb_options_t, cache: *mut rocksdb_cache_t) {
+        // SAFETY: the contract.
+        let (options, cache) = unsafe { (options.as_mut(), cache.as_ref()) };
+        if let Some(options) = options {
+            options.family.blob_cache = cache.map(|cache| Arc::clone(&cache.cache));
+        }
+    }
+
+    /// When new values go into that cache as they are written: 0 never, 1 those of flushes.
+    fn rocksdb_options_set_prepopulate_blob_cache(options: *mut rocksdb_options_t, value: c_int) {
+        const OPTION: &str = "prepopulate_blob_cache";
+        let known = usize::try_from(value).ok().and_then(|index| PrepopulateBlobCache::ALL.get(index));
+        let known = known.ok_or_else(|| out_of_range(OPTION, value, "0..=1"));
+        // SAFETY: the contract.
+        unsafe { set(options, OPTION, |options| known.map(|(kind, _)| options.family.prepopulate_blob_cache = *kind)) };
+    }
+
+    /// The number of the value of `prepopulate_blob_cache`.
+    fn rocksdb_options_get_prepopulate_blob_cache(options: *mut rocksdb_options_t) -> c_int {
+        // SAFETY: the contract.
+        unsafe { options.as_ref() }.map_or(0, |options| options.family.settings.prepopulate_blob_cache as c_int)
     }
 
     /// Compression level by level; the last entry holds for all deeper levels.

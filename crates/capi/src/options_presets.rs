@@ -246,6 +246,18 @@ c_functions! {
         }
     }
 
+    /// Seconds for which the times when entries were written are kept; 0: none are.
+    fn rocksdb_options_set_preserve_internal_time_seconds(options: *mut rocksdb_options_t, seconds: u64) {
+        // SAFETY: the contract.
+        unsafe { change(options, |options| options.family.preserve_internal_time_seconds = seconds) };
+    }
+
+    /// What was set.
+    fn rocksdb_options_get_preserve_internal_time_seconds(options: *mut rocksdb_options_t) -> u64 {
+        // SAFETY: the contract.
+        unsafe { options.as_ref() }.map_or(0, |options| options.family.preserve_internal_time_seconds)
+    }
+
     /// What was set; at first the number that leaves it to the engine.
     fn rocksdb_options_get_ttl(options: *mut rocksdb_options_t) -> u64 {
         // SAFETY: the contract.
@@ -382,7 +394,7 @@ c_functions! {
         unsafe { text_of(options, "db_host_id", length) }
     }
 
-    /// Hours of little use, for compactions. They have no effect, which the open notes.
+    /// Hours of little use, in which compactions for their age come early.
     fn rocksdb_options_set_daily_offpeak_time_utc(options: *mut rocksdb_options_t, hours: *const c_char) {
         // SAFETY: the contract.
         unsafe { keep_text(options, "daily_offpeak_time_utc", hours) };
@@ -417,7 +429,7 @@ fn default_text(option: &str) -> &'static std::ffi::CStr {
     if option == "db_host_id" { c"__hostname__" } else { c"" }
 }
 
-/// Keeps a text, for the getter and as a hint for the open.
+/// Sets a text, and keeps it for the getter.
 ///
 /// # Safety
 /// The contract.
@@ -432,7 +444,10 @@ unsafe fn keep_text(options: *mut rocksdb_options_t, option: &'static str, value
             if value.as_bytes() != default_text(option).to_bytes() {
                 options.texts.insert(option, CString::new(value).unwrap_or_default());
             }
-            options.db.passthrough.set(DB_OPTIONS_WITHOUT_EFFECT, option, value).map(drop)
+            match options.db.settings.set(option, value)? {
+                true => Ok(()),
+                false => options.db.passthrough.set(DB_OPTIONS_WITHOUT_EFFECT, option, value).map(drop),
+            }
         });
     }
 }

@@ -3,6 +3,8 @@
 //! ```text
 //! main.rs     arguments -> subcommand -> exit code        output.rs   tables, JSON, progress, units: shared by all
 //! demo/       load, kill -9, recover, verify, compact     digest/     the content of a database, as hashes
+//! compact_worker.rs  compactions for a database of another process
+//! plan/       what a database will cost, by simulation
 //! fast-forward: the cost of bounded reads; in the library, as another program measures another engine with it
 //! ```
 //!
@@ -12,11 +14,13 @@
 //! standard error, so that `--json` can be piped.
 #![warn(missing_docs)]
 
+mod compact_worker;
 mod demo;
 mod digest;
 mod failure;
 mod hex;
 mod output;
+mod plan;
 
 use clap::{Parser, Subcommand};
 use failure::{Failure, Outcome};
@@ -35,6 +39,9 @@ Examples:
   ferrock digest /var/lib/app/db          what a database holds: counts and SHA-256 per column family
   ferrock digest before | diff - <(ferrock digest after)
                                           did a migration keep everything?
+  ferrock compact-worker --db /var/lib/app/db --jobs /var/lib/app/jobs
+                                          run compactions for a database that another process has open
+  ferrock plan --data 100TB --cache 60GB  what would that cost to write, to read and to hold open?
   ferrock fast-forward --dir /mnt/nvme/ff how many reads does a row in the middle of a million rows take?
 
 Exit codes:
@@ -59,6 +66,10 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Print count, bytes and SHA-256 of everything a database holds, without writing to it.
     Digest(digest::DigestArgs),
+    /// Run compactions for a database that another process has open.
+    CompactWorker(compact_worker::WorkerArgs),
+    /// Plan a database of any size: write, read and space amplification, files and memory, by simulation.
+    Plan(Box<plan::PlanArgs>),
     /// Measure what reads of large partitions cost, in requests and bytes.
     FastForward(Box<fast_forward::Arguments>),
     /// The process that `demo` kills.
@@ -81,6 +92,8 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Demo(args) => demo::run(&args),
         Command::Digest(args) => digest::run(&args),
+        Command::CompactWorker(args) => compact_worker::run(&args),
+        Command::Plan(args) => plan::run(&args),
         Command::FastForward(args) => fast_forward::run_ferrock(&args).map(|()| Outcome::Good).map_err(Failure::from),
         Command::DemoWriter(args) => demo::run_writer(&args),
     };

@@ -8,13 +8,14 @@ use ferrock_base::byte_text::to_bytes;
 use ferrock_base::{Error, InternalComparator, Result};
 use ferrock_memtable::{MemTable, MemTableOptions, MemoryTracker};
 use ferrock_table::adaptive::HashIndexChoice;
+use ferrock_tree::blob::BlobCache;
 use ferrock_tree::table_cache::TableCache;
 use ferrock_tree::version::Version;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What a read pins: everything it may look into.
 pub(crate) struct SuperVersion {
@@ -28,6 +29,33 @@ pub(crate) struct SuperVersion {
     pub(crate) options: Arc<ColumnFamilyOptions>,
 }
 
+/// Counts changes of what readers see that no write makes: files that are taken in, and files that are taken away. What
+/// scans have found out about deleted keys is not true any more then.
+#[derive(Debug, Default)]
+pub(crate) struct OutsideChanges(AtomicU64);
+
+/// From before the change is installed until after it.
+pub(crate) struct OutsideChange<'a>(&'a AtomicU64);
+
+impl OutsideChanges {
+    /// Begins a change. One at a time: under the lock of installs.
+    pub(crate) fn begin(&self) -> OutsideChange<'_> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        OutsideChange(&self.0)
+    }
+
+    /// How many changes there were; `None` during one.
+    pub(crate) fn generation(&self) -> Option<u64> {
+        Some(self.0.load(Ordering::SeqCst)).filter(|count| count.is_multiple_of(2))
+    }
+}
+
+impl Drop for OutsideChange<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
 /// The shared part of a column family.
 pub(crate) struct ColumnFamilyData {
     pub(crate) id: u32,
@@ -36,6 +64,8 @@ pub(crate) struct ColumnFamilyData {
     pub(crate) options: ArcSwap<ColumnFamilyOptions>,
     /// Opens the family's tables and keeps them open.
     pub(crate) table_cache: Arc<TableCache>,
+    /// Keeps values of its blob files in memory.
+    pub(crate) blob_cache: Option<Arc<BlobCache>>,
     /// Decides about hash indexes in data blocks.
     pub(crate) hash_index_choice: Arc<HashIndexChoice>,
     /// Told of the memory of memtables.
@@ -44,6 +74,8 @@ pub(crate) struct ColumnFamilyData {
     pub(crate) memtable: ArcSwap<MemTable>,
     pub(crate) super_version: SuperVersionCell<SuperVersion>,
     pub(crate) is_dropped: AtomicBool,
+    /// Changes of what readers see by other ways than writes.
+    pub(crate) outside_changes: OutsideChanges,
     /// The memtable is full; the next leader switches it.
     pub(crate) is_memtable_full: AtomicBool,
     /// How often writers had to wait for this family.
@@ -57,6 +89,7 @@ impl ColumnFamilyData {
         options: Arc<ColumnFamilyOptions>,
         version: Arc<Version>,
         table_cache: Arc<TableCache>,
+        blob_cache: Option<Arc<BlobCache>>,
         memory_tracker: Option<Arc<dyn MemoryTracker>>,
     ) -> Arc<Self> {
         let comparator = InternalComparator::new(options.comparator.clone());
@@ -74,10 +107,12 @@ impl ColumnFamilyData {
             options: ArcSwap::new(options),
             hash_index_choice: Arc::new(HashIndexChoice::new(Arc::clone(table_cache.read_stats()))),
             table_cache,
+            blob_cache,
             memory_tracker,
             memtable: ArcSwap::new(memtable),
             super_version: SuperVersionCell::new(super_version),
             is_dropped: AtomicBool::new(false),
+            outside_changes: OutsideChanges::default(),
             is_memtable_full: AtomicBool::new(false),
             stalls: StallCounts::default(),
         })
@@ -86,6 +121,16 @@ impl ColumnFamilyData {
     /// An empty memtable as the options want it now.
     pub(crate) fn new_memtable(&self) -> Arc<MemTable> {
         new_memtable(&self.options.load(), self.memory_tracker.clone())
+    }
+
+    /// True when `memtable`, one of this family, wants to be flushed: for its bytes, its range deletions, or what scans
+    /// pass over in it.
+    pub(crate) fn is_full(&self, memtable: &MemTable) -> bool {
+        let options = self.options.load();
+        let most_ranges = u64::from(options.memtable_max_range_deletions);
+        memtable.approximate_memory_bytes() >= options.write_buffer_size
+            || (most_ranges > 0 && memtable.num_range_deletes() >= most_ranges)
+            || memtable.is_flush_wanted()
     }
 
     pub(crate) fn is_dropped(&self) -> bool {
@@ -111,10 +156,17 @@ fn new_memtable(options: &ColumnFamilyOptions, tracker: Option<Arc<dyn MemoryTra
     }))
 }
 
-/// The live column families, by id and by name. Replaced as a whole when one is created or dropped.
+/// Families whose ids differ in so many of the lowest bits are in one group of a [`FamilyMap`].
+const GROUP_BITS: u32 = 7;
+
+type FamilyGroup = HashMap<u32, Arc<ColumnFamilyData>>;
+
+/// The live column families, by id and by name. Replaced as a whole when one is created or dropped: the new map shares
+/// all groups but one with the old, so that a change of many thousand families copies few.
 #[derive(Default, Clone)]
 pub(crate) struct FamilyMap {
-    by_id: HashMap<u32, Arc<ColumnFamilyData>>,
+    by_id: HashMap<u32, Arc<FamilyGroup>>,
+    len: usize,
     default: Option<Arc<ColumnFamilyData>>,
     /// Families whose end is being made durable.
     leaving: BTreeSet<u32>,
@@ -136,13 +188,19 @@ impl FamilyMap {
         self.has_in_place |= options.inplace_update_support;
         self.has_callback |= options.inplace_update_support && options.inplace_callback.is_some();
         drop(options);
-        self.by_id.insert(data.id, data);
+        let group = Arc::make_mut(self.by_id.entry(data.id >> GROUP_BITS).or_default());
+        self.len += usize::from(group.insert(data.id, data).is_none());
     }
 
     /// From now on the family takes no writes.
     pub(crate) fn begin_drop(&mut self, id: u32) {
         self.generation += 1;
-        self.by_id.remove(&id);
+        if let Some(group) = self.by_id.get_mut(&(id >> GROUP_BITS)).map(Arc::make_mut) {
+            self.len -= usize::from(group.remove(&id).is_some());
+            if group.is_empty() {
+                self.by_id.remove(&(id >> GROUP_BITS));
+            }
+        }
         self.leaving.insert(id);
     }
 
@@ -162,7 +220,7 @@ impl FamilyMap {
 
     #[inline]
     pub(crate) fn get(&self, id: u32) -> Option<&Arc<ColumnFamilyData>> {
-        if id == 0 { self.default.as_ref() } else { self.by_id.get(&id) }
+        if id == 0 { self.default.as_ref() } else { self.by_id.get(&(id >> GROUP_BITS))?.get(&id) }
     }
 
     /// The family that every database has.
@@ -184,15 +242,15 @@ impl FamilyMap {
     }
 
     pub(crate) fn by_name(&self, name: &str) -> Option<&Arc<ColumnFamilyData>> {
-        self.by_id.values().find(|data| data.name == name)
+        self.iter().find(|data| data.name == name)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<ColumnFamilyData>> {
-        self.by_id.values()
+        self.by_id.values().flat_map(|group| group.values())
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.by_id.len()
+        self.len
     }
 }
 

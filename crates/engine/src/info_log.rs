@@ -81,10 +81,6 @@ impl InfoLog {
         })
     }
 
-    pub(crate) fn set_level(&self, level: InfoLogLevel) {
-        self.state.lock().options.level = level;
-    }
-
     /// Writes texts, whatever the level, and begins every later file with them.
     pub(crate) fn header(&self, texts: Vec<String>) {
         let mut state = self.state.lock();

@@ -7,11 +7,13 @@ mod db;
 mod events;
 mod files;
 mod info_log;
+mod job_directory;
 mod jobs;
 mod metrics;
 mod option_notes;
 pub mod options;
 mod reads;
+mod seqno_times;
 mod settings;
 mod snapshot;
 mod super_version;
@@ -20,15 +22,22 @@ mod write;
 
 pub use column_family::ColumnFamily;
 pub use db::{
-    AsyncScan, ColumnFamilyDescriptor, Db, GetAsync, INTEGER_PROPERTIES, Iter, KeyVersion, KeyVersions, LiveFile,
-    MAP_PROPERTIES, MultiGetAsync, MultiScan, NextBatch, PinnedSlice, ScanBatch, ScanRange, ScanRow, TEXT_PROPERTIES,
-    UserKeyRange,
+    AsyncScan, ColumnFamilyDescriptor, CompactionServiceOptionsOverride, Db, GetAsync, INTEGER_PROPERTIES, Iter,
+    KeyVersion, KeyVersions, LiveFile, MAP_PROPERTIES, MultiGetAsync, MultiScan, NextBatch, OpenAndCompactOptions,
+    PinnedSlice, ScanBatch, ScanRange, ScanRow, TEXT_PROPERTIES, UserKeyRange, failed_compaction_result,
+    open_and_compact,
 };
 pub use ferrock_base::byte_text;
 pub use ferrock_base::{Comparator, Error, ErrorKind, FileNumber, Result, SequenceNumber, ValueType};
 pub use ferrock_format::write_batch::WriteBatch;
-pub use ferrock_options::{CompactionEvent, ErrorRecoveryEvent, EventListener, FlushEvent};
-pub use options::{ColumnFamilyOptions, CompactRangeOptions, DbOptions, FlushOptions, ReadOptions, WriteOptions};
+pub use ferrock_options::{
+    CompactionEvent, ErrorRecoveryEvent, EventListener, FlushEvent, WriteStallCondition, WriteStallInfo,
+};
+pub use job_directory::{FinishedJob, JobDirectory, JobDirectoryService};
+pub use options::{
+    Canceller, ColumnFamilyOptions, CompactRangeOptions, CompactionOptions, DbOptions, FlushOptions, ReadOptions,
+    WaitForCompactOptions, WriteOptions,
+};
 pub use snapshot::Snapshot;
 
 /// For the measuring tools in `examples/`. No part of the interface.

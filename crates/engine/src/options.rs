@@ -1,22 +1,27 @@
 //! Options as programs see them: all of `ferrock_options`, and how to read, which needs a snapshot.
 
 use crate::snapshot::Snapshot;
+pub use ferrock_base::thread::{PoolPriority, PriorityPools};
+#[doc(hidden)]
+pub use ferrock_options::online;
 pub use ferrock_options::{
     BlobGarbageCollectionPolicy, BlockBasedTableOptions, BottommostCompression, BottommostLevelCompaction,
-    COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT, CacheOptions, CacheUsageOptions, ChargeDecision, ChecksumType,
+    COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT, CacheOptions, CacheUsageOptions, Canceller, ChargeDecision, ChecksumType,
     CollectedEntry, CollectorContext, ColumnFamilyOptions, ColumnFamilySettings, CompactOnDeletion,
-    CompactRangeOptions, CompactionFilter, CompactionFilterFactory, CompactionOptionsFifo, CompactionOptionsUniversal,
-    CompactionPriority, CompactionStopStyle, CompactionStyle, Components, CompressionSettings, CompressionType,
-    DB_OPTIONS_WITHOUT_EFFECT, DataBlockIndexType, DbOptions, DbPath, DbSettings, DefaultText, DeletionRule,
-    FileTemperatureAge, FilterContext, FilterDecision, FilterFactoryContext, FilterPolicy, FixedPrefixFactory,
-    FlushBlockPolicy, FlushOptions, InPlaceCallback, IndexBlockSearchType, IndexShorteningMode, IndexType,
-    InfoLogLevel, InsertHintPrefixes, LargePartitions, LoadedOptions, MemTableFactory, MemoryBudget, MemoryHolder,
-    MemoryReport, MergeOperator, MetadataCacheOptions, MmapReads, OptionInfo, OptionValue, PartitionFromLevel,
-    PartitionerContext, PartitionerRequest, Passthrough, PinningTier, PlainEncodingType, PlainTableOptions,
-    PrefixExtractor, PrepopulateBlockCache, SstPartitioner, SstPartitionerFactory, TableBlockCache, TableFactory,
-    TableFileCreationReason, TablePropertiesCollector, TablePropertiesCollectorFactory, Temperature,
-    UserCollectedProperties, WalRecoveryMode, WriteBufferManager, WriteOptions, apply_text, from_file, load_latest,
-    to_file,
+    CompactRangeOptions, CompactionFilter, CompactionFilterFactory, CompactionOptions, CompactionOptionsFifo,
+    CompactionOptionsUniversal, CompactionPriority, CompactionService, CompactionServiceJobInfo,
+    CompactionServiceJobStatus, CompactionServiceScheduleResponse, CompactionStopStyle, CompactionStyle, Components,
+    CompressionSettings, CompressionType, ConcurrentTaskLimiter, DB_OPTIONS_WITHOUT_EFFECT, DailyOffpeak,
+    DataBlockIndexType, DbOptions, DbPath, DbSettings, DefaultText, DeletionRule, FileTemperatureAge, FilterContext,
+    FilterDecision, FilterFactoryContext, FilterPolicy, FixedPrefixFactory, FlushBlockPolicy, FlushOptions,
+    InPlaceCallback, IndexBlockSearchType, IndexShorteningMode, IndexType, InfoLogLevel, InsertHintPrefixes,
+    LargePartitions, LoadedOptions, MemTableFactory, MemoryBudget, MemoryHolder, MemoryReport, MergeOperator,
+    MetadataCacheOptions, MmapReads, OptionInfo, OptionValue, PartitionFromLevel, PartitionerContext,
+    PartitionerRequest, Passthrough, PinningTier, PlainEncodingType, PlainTableOptions, PrefixExtractor,
+    PrepopulateBlobCache, PrepopulateBlockCache, SstFileManager, SstFileManagerOptions, SstPartitioner,
+    SstPartitionerFactory, TableBlockCache, TableFactory, TableFileCreationReason, TablePropertiesCollector,
+    TablePropertiesCollectorFactory, Temperature, UserCollectedProperties, WaitForCompactOptions, WalRecoveryMode,
+    WriteBufferManager, WriteOptions, apply_text, from_file, load_latest, to_file,
 };
 pub use ferrock_table::{LimitReads, ReadTier};
 use std::time::Duration;
@@ -34,7 +39,7 @@ pub struct ReadOptions {
     pub snapshot: Option<Snapshot>,
     /// Verify block checksums (default true).
     pub verify_checksums: bool,
-    /// Put blocks read into the cache (default true).
+    /// Put blocks read into the cache, and values of blob files into theirs (default true).
     pub fill_cache: bool,
     /// With `fill_cache`: also data blocks (default true), not only those of index and filter, which the next read of
     /// the same keys needs whatever else it reads.

@@ -9,7 +9,7 @@ use crate::snapshot::SnapshotList;
 use ferrock_base::thread::{Job, Spawner, ThreadPool};
 use ferrock_base::{FileNumber, Result};
 use ferrock_table::{Table, TableBlockCache};
-use ferrock_tree::blob::{BlobFileReader, BlobSource};
+use ferrock_tree::blob::{BlobCacheSession, BlobFileReader, BlobSource};
 use std::sync::Arc;
 
 /// See the [module](self).
@@ -19,6 +19,8 @@ pub(crate) struct ReadPath {
     block_cache: Arc<TableBlockCache>,
     /// The open blob files of all families.
     blob_source: Arc<BlobSource>,
+    /// Of the keys of values in caches.
+    blob_session: BlobCacheSession,
     /// Threads for what would block a polling thread.
     helpers: ThreadPool<Job>,
     opening_tables: Openings<Table>,
@@ -29,12 +31,14 @@ impl ReadPath {
     pub(crate) fn new(
         block_cache: Arc<TableBlockCache>,
         blob_source: Arc<BlobSource>,
+        blob_session: BlobCacheSession,
         spawner: Arc<dyn Spawner>,
     ) -> Self {
         Self {
             snapshots: Arc::new(SnapshotList::default()),
             block_cache,
             blob_source,
+            blob_session,
             helpers: helper_threads(spawner),
             opening_tables: Openings::default(),
             opening_blob_files: Openings::default(),
@@ -54,6 +58,10 @@ impl ReadPath {
     #[inline]
     pub(crate) fn blob_source(&self) -> &Arc<BlobSource> {
         &self.blob_source
+    }
+
+    pub(crate) fn blob_session(&self) -> BlobCacheSession {
+        self.blob_session
     }
 
     /// Runs what would block a polling thread, or a reader.

@@ -3,25 +3,41 @@
 use crate::option_notes::OptionNotes;
 use crate::options::DbOptions;
 use arc_swap::{ArcSwap, Guard};
-use ferrock_base::clock::Clock;
+use ferrock_base::clock::{Alarm, Clock};
 use ferrock_base::thread::Spawner;
 use ferrock_options::CountedPool;
 use ferrock_vfs::FileSystem;
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 
+/// What the newest OPTIONS file lacks.
+#[derive(Debug, Default)]
+pub(crate) struct OptionsFileState {
+    /// Families that came or went since.
+    pub(crate) family_changes: usize,
+    /// A thread writes a file for them after a while.
+    pub(crate) is_thread_waiting: bool,
+}
+
 /// The options of the database, and what there is to say about them.
 pub(crate) struct LiveOptions {
     current: ArcSwap<DbOptions>,
     notes: OptionNotes,
     /// Held while an OPTIONS file is put together and written: the newest file has the newest options.
-    file: Mutex<()>,
+    file: Mutex<OptionsFileState>,
+    /// Rings when what waits for a file is not to wait longer.
+    file_alarm: Arc<Alarm>,
 }
 
 impl LiveOptions {
     /// The options of an open, and what opening noted about them.
     pub(crate) fn new(options: DbOptions, notes: Vec<String>) -> Self {
-        Self { current: ArcSwap::from_pointee(options), notes: OptionNotes::new(notes), file: Mutex::new(()) }
+        Self {
+            current: ArcSwap::from_pointee(options),
+            notes: OptionNotes::new(notes),
+            file: Mutex::default(),
+            file_alarm: Arc::default(),
+        }
     }
 
     /// The options as they are now, for a moment.
@@ -46,8 +62,13 @@ impl LiveOptions {
     }
 
     /// The turn to write an OPTIONS file, of whatever the options are then.
-    pub(crate) fn begin_file(&self) -> MutexGuard<'_, ()> {
+    pub(crate) fn begin_file(&self) -> MutexGuard<'_, OptionsFileState> {
         self.file.lock()
+    }
+
+    /// Ends the wait of what waits to be written into an OPTIONS file.
+    pub(crate) fn file_alarm(&self) -> &Arc<Alarm> {
+        &self.file_alarm
     }
 }
 

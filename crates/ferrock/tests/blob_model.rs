@@ -1,10 +1,11 @@
 //! Random histories of families with blob files against a model.
 //!
-//! Every value says whose it is: it begins with its key, so a value of another record is noticed wherever it turns
-//! up, also in the compaction filter. The filter removes values that say so, whenever it comes by: the model lets such
-//! a key have its value or none. After each step, and the work that it started: contents at the newest state, at
-//! snapshots and in old iterators; and the books, which say what of each blob file is garbage, against the references
-//! that the tables hold and the files that are there.
+//! Every value says whose it is: it begins with its key, so a value of another record is noticed wherever it turns up,
+//! also in the compaction filter. The filter removes values that say so, whenever it comes by: the model lets such a
+//! key have its value or none. It is not asked of entities; their other columns are read as they are stored. After
+//! each step, and the work that it started: contents at the newest state, at snapshots and in old iterators; and the
+//! books, which say what of each blob file is garbage, against the references that the tables hold and the files that
+//! are there.
 //!
 //! `FERROCK_BLOB_HISTORIES=n` sets how many histories there are, `FERROCK_MODEL_SEED=n` from which seed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
@@ -12,13 +13,17 @@
 mod common;
 
 use common::{books, threads::wait_until};
-use ferrock::options::{BlobGarbageCollectionPolicy, BottommostLevelCompaction, CompressionType};
+use ferrock::options::{
+    BlobGarbageCollectionPolicy, BottommostLevelCompaction, CacheOptions, ChargeDecision, CompressionType, ReadTier,
+    TableBlockCache,
+};
 use ferrock::options::{CompactionFilter, FilterContext, FilterDecision, TableFileCreationReason};
-use ferrock::{ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, Iter};
-use ferrock::{ReadOptions, Snapshot, WriteOptions};
+use ferrock::{ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, ErrorKind, FlushOptions, Iter};
+use ferrock::{ReadOptions, Snapshot, WriteBatch, WriteOptions};
 use ferrock_base::ValueType;
 use ferrock_base::merge::StringAppend;
 use ferrock_base::random::Random;
+use ferrock_format::wide_column::{WideColumn, decode_entity};
 use ferrock_vfs::MemoryFileSystem;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -85,18 +90,32 @@ fn check_contents(what: &str, found: &Contents, wanted: &Contents) {
     }
 }
 
+type Columns = Vec<(Vec<u8>, Vec<u8>)>;
+
 struct History {
     file_system: MemoryFileSystem,
     options: Vec<ColumnFamilyOptions>,
     /// None while it is opened.
     open: Option<(Db, Vec<ColumnFamily>)>,
     model: Vec<Contents>,
+    /// The columns of entities, but for the default one.
+    columns: Vec<BTreeMap<Vec<u8>, Columns>>,
     snapshots: Vec<(Snapshot, Vec<Contents>)>,
     iterators: Vec<(Iter, usize, Contents)>,
     values: u64,
     /// The largest number of blob files that were there at once, and those that went.
     most_files: usize,
     seen: BTreeSet<u64>,
+}
+
+/// Up to four columns, in the order of their names.
+fn draw_columns(numbers: &mut Random) -> Columns {
+    let names: BTreeSet<u64> = (0..numbers.below(4)).map(|_| numbers.below(20)).collect();
+    let mut column = |name: u64| {
+        let length = one_of(numbers, &[0, 5, 30, 150, 400]);
+        (format!("c{name:02}").into_bytes(), (0..length).map(|_| b'a' + numbers.below(4) as u8).collect())
+    };
+    names.into_iter().map(&mut column).collect()
 }
 
 fn draw_blob_options(numbers: &mut Random) -> Vec<(&'static str, String)> {
@@ -113,12 +132,23 @@ fn draw_blob_options(numbers: &mut Random) -> Vec<(&'static str, String)> {
         ("enable_blob_garbage_collection", flag(numbers.below(3))),
         ("blob_garbage_collection_age_cutoff", one_of(numbers, &["0", "0.25", "0.5", "1.0"]).to_owned()),
         ("blob_garbage_collection_force_threshold", one_of(numbers, &["1.0", "0.5", "0.1", "0.0"]).to_owned()),
+        ("blob_compaction_readahead_size", one_of(numbers, &["0", "1", "200", "5000"]).to_owned()),
+        ("prepopulate_blob_cache", one_of(numbers, &["kDisable", "kFlushOnly"]).to_owned()),
         ("disable_auto_compactions", flag(1 - numbers.below(5).min(1))),
     ]
 }
 
+/// A cache of values, which holds none, few or all of them.
+fn draw_blob_cache(numbers: &mut Random) -> Option<Arc<TableBlockCache>> {
+    let capacity_bytes = one_of(numbers, &[None, Some(0), Some(400), Some(3000), Some(1 << 20)])?;
+    let strict_capacity_limit = numbers.below(2) == 0;
+    Some(TableBlockCache::new(CacheOptions { capacity_bytes, strict_capacity_limit, ..CacheOptions::default() }))
+}
+
 impl History {
     fn new(numbers: &mut Random) -> Self {
+        // Both families may have the same one, and keep it when the database is opened again.
+        let shared_cache = draw_blob_cache(numbers);
         let options = FAMILIES.map(|_| {
             let mut family = ColumnFamilyOptions::default();
             family.compression = CompressionType::NoCompression;
@@ -128,6 +158,10 @@ impl History {
             family.target_file_size_base = one_of(numbers, &[1, 600, 64 << 20]);
             family.max_bytes_for_level_base = one_of(numbers, &[1000, 1 << 20]);
             family.level_compaction_dynamic_level_bytes = numbers.below(2) == 1;
+            family.blob_cache = if numbers.below(2) == 0 { shared_cache.clone() } else { draw_blob_cache(numbers) };
+            if numbers.below(3) == 0 {
+                family.cache_usage.blob_cache = ChargeDecision::Enabled;
+            }
             if numbers.below(2) == 1 {
                 family.compaction_filter = Some(Arc::new(Filter));
             }
@@ -141,6 +175,7 @@ impl History {
             options: options.into(),
             open: None,
             model: vec![Contents::new(); FAMILIES.len()],
+            columns: vec![BTreeMap::new(); FAMILIES.len()],
             snapshots: Vec::new(),
             iterators: Vec::new(),
             values: 0,
@@ -192,17 +227,19 @@ impl History {
         let options = WriteOptions::default();
         let (db, handle) = (self.db().clone(), self.family(family).clone());
         self.values += 1;
-        let model = &mut self.model[family];
+        let (model, columns) = (&mut self.model[family], &mut self.columns[family]);
         let current = model.get(&key).cloned();
         match numbers.below(14) {
             0 => {
                 db.delete_cf(&handle, &key, &options).unwrap();
                 model.remove(&key);
+                columns.remove(&key);
             }
             1 => {
                 let end = key_of(number + 1 + numbers.below(8));
                 db.delete_range_cf(&handle, &key, &end, &options).unwrap();
                 model.retain(|other, _| !(&key <= other && other < &end));
+                columns.retain(|other, _| !(&key <= other && other < &end));
             }
             // The filter must see a value, and what it may have removed has no operands.
             2 | 3 if current.as_ref().is_some_and(|value| !is_expendable(&key, value)) => {
@@ -212,14 +249,25 @@ impl History {
                 value.push(b',');
                 value.extend_from_slice(&operand);
             }
-            _ => {
+            drawn => {
                 let mut value = key.clone();
                 let kind = if numbers.below(8) == 0 { EXPENDABLE } else { one_of(numbers, b"0123") };
                 value.push(kind);
                 value.extend_from_slice(self.values.to_string().as_bytes());
                 let length = one_of(numbers, &[0, 0, 20, 100, 300]);
                 value.extend((0..length).map(|_| b'a' + numbers.below(4) as u8));
-                db.put_cf(&handle, &key, &value, &options).unwrap();
+                if drawn < 7 {
+                    let others = draw_columns(numbers);
+                    let mut batch = WriteBatch::new();
+                    let default = (&b""[..], &value[..]);
+                    let named = others.iter().map(|(name, value)| (&name[..], &value[..]));
+                    batch.put_entity_cf(handle.id(), &key, &named.chain([default]).collect::<Vec<_>>()).unwrap();
+                    db.write(batch, &options).unwrap();
+                    columns.insert(key.clone(), others);
+                } else {
+                    db.put_cf(&handle, &key, &value, &options).unwrap();
+                    columns.remove(&key);
+                }
                 model.insert(key, value);
             }
         }
@@ -261,6 +309,8 @@ impl History {
                 let one = self.db().get_cf(self.family(family), &ReadOptions::default(), key).unwrap();
                 assert_eq!((one.as_deref(), got.unwrap().as_deref()), (Some(&value[..]), Some(&value[..])));
             }
+            self.check_without_reads(family, &found);
+            self.check_columns(family);
             for (snapshot, contents) in &self.snapshots {
                 let at = ReadOptions { snapshot: Some(snapshot.clone()), ..ReadOptions::default() };
                 check_contents("at a snapshot", &self.scan(family, &at), &contents[family]);
@@ -278,6 +328,52 @@ impl History {
             wait_until("the files of ended jobs go", is_clean);
             books::check_directory("directory", &self.file_system, directory, &BTreeSet::new());
         }
+    }
+
+    /// The entities that are the newest of their keys have their columns.
+    fn check_columns(&self, family: usize) {
+        let mut versions = self.db().key_versions(self.family(family), None, None).unwrap();
+        let mut last = Vec::new();
+        while let Some(version) = versions.current().unwrap() {
+            let is_newest = version.user_key != last;
+            last = version.user_key.to_vec();
+            let wanted = self.columns[family].get(version.user_key);
+            if is_newest && version.value_type == ValueType::WideColumnEntity && self.model[family].contains_key(&last)
+            {
+                let value = |column: &WideColumn<'_>| match column.is_blob_index {
+                    true => books::blob_value(&self.file_system, Path::new(DIRECTORY), column.value),
+                    false => column.value.to_vec(),
+                };
+                let columns = decode_entity(version.value).unwrap();
+                let others = columns.iter().filter(|column| !column.name.is_empty());
+                let found: Columns = others.map(|column| (column.name.to_vec(), value(column))).collect();
+                assert_eq!(Some(&found), wanted, "columns of {}", last.escape_ascii());
+            }
+            versions.advance();
+        }
+    }
+
+    /// What reads may not touch files finds is right, and futures and their batches read the same.
+    fn check_without_reads(&self, family: usize, found: &Contents) {
+        let (db, handle) = (self.db(), self.family(family));
+        let in_memory = ReadOptions { read_tier: ReadTier::BlockCacheOnly, ..ReadOptions::default() };
+        let unfilled = ReadOptions { fill_cache: false, ..ReadOptions::default() };
+        for (key, value) in found {
+            match db.get_cf(handle, &in_memory, key) {
+                Ok(got) => assert_eq!(got.as_deref(), Some(&value[..])),
+                Err(error) => assert_eq!(error.kind(), ErrorKind::Incomplete, "{error}"),
+            }
+            for options in [&unfilled, &ReadOptions::default()] {
+                let got = smol::block_on(db.get_cf_async(handle, options, key)).unwrap();
+                assert_eq!(got.as_deref(), Some(&value[..]));
+            }
+        }
+        let mut batches = db.scan_cf_async(handle, &ReadOptions::default());
+        let mut scanned = Contents::new();
+        while let Some(batch) = smol::block_on(batches.next_batch()).unwrap() {
+            scanned.extend(batch.rows().map(|(key, value)| (key.to_vec(), value.to_vec())));
+        }
+        assert!(scanned == *found, "a scan as futures");
     }
 
     /// The blob files that the MANIFEST lists.

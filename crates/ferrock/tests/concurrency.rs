@@ -60,7 +60,8 @@ fn fill(db: &Db, family: &ColumnFamily, count: u32, value: u8) {
         let key = format!("key{number:06}");
         db.put_cf(family, key.as_bytes(), &[value; 100], &WriteOptions::default()).unwrap();
     }
-    db.flush_cf(family, &FlushOptions::default()).unwrap();
+    // Also where that slows writers down.
+    db.flush_cf(family, &FlushOptions { allow_write_stall: true, ..FlushOptions::default() }).unwrap();
 }
 
 fn tables(file_system: &MemoryFileSystem) -> HashSet<String> {
@@ -141,10 +142,21 @@ fn a_compaction_that_ends_while_the_database_closes_leaves_no_inputs_behind() {
     fill(&db, &families[0], 10, 1);
     fill(&db, &families[0], 10, 2);
     wait_until("a compaction", || gate.begun() == 1);
+    // It is held where it makes its output: closing ends one that has not begun, and looks no more at a short one.
+    let (output, begun) = (Arc::new(Mutex::new(())), Arc::new(AtomicBool::new(false)));
+    let (held, hooked, made) = (output.lock(), Arc::clone(&output), Arc::clone(&begun));
+    file_system.set_operation_hook(Some(Arc::new(move |_, line: &str| {
+        if line.starts_with("create ") && line.ends_with(".sst") {
+            made.store(true, Ordering::SeqCst);
+            drop(hooked.lock());
+        }
+    })));
+    gate.open();
+    wait_until("an output", || begun.load(Ordering::SeqCst));
     let closing = db.clone();
     let closer = std::thread::spawn(move || closing.close());
     wait_until("closing", || db.put(b"key", b"value").is_err());
-    gate.open();
+    drop(held);
     closer.join().unwrap().unwrap();
     assert_eq!(gate.completed.load(Ordering::SeqCst), 1);
     assert_eq!(tables(&file_system).len(), 1, "inputs and output: {:?}", tables(&file_system));
@@ -746,7 +758,7 @@ fn merge_operands_count_once_while_tables_change() {
         db.merge_cf(&families[0], b"counter", &1u64.to_le_bytes(), &WriteOptions::default()).unwrap();
         written.store(number, Ordering::Release);
         if number.is_multiple_of(10) {
-            db.flush_cf(&families[0], &FlushOptions { wait: false }).unwrap();
+            db.flush_cf(&families[0], &FlushOptions { wait: false, ..FlushOptions::default() }).unwrap();
         }
     }
     is_done.store(true, Ordering::Release);

@@ -1,7 +1,7 @@
 //! Families of style FIFO: what falls off the end of the queue, when, and what stays.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
-use ferrock::options::{CompactionStyle, DbPath};
+use ferrock::options::{CompactionStyle, DbPath, Temperature};
 use ferrock::{ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, ErrorKind, ReadOptions, WriteOptions};
 use ferrock_base::clock::ManualClock;
 use ferrock_vfs::{FileSystem, MemoryFileSystem, read_file};
@@ -156,6 +156,105 @@ fn tables_go_when_they_are_old() {
     db.compact_range(Some(b"x"), Some(b"y")).unwrap();
     assert_eq!(keys(&db), [0u8; 0], "a range by hand is what the options ask for, whatever the range");
     assert_eq!(counter(&db, "fifo_ttl_compactions"), 2, "since the second open");
+}
+
+#[test]
+fn tables_change_their_temperature_with_age() {
+    let mut place =
+        Place::new("{file_temperature_age_thresholds={{temperature=kWarm;age=100;}:{temperature=kCold;age=200;}};}");
+    place.family.num_levels = 1;
+    let db = place.open();
+    let temperatures = |db: &Db| -> Vec<(u8, Temperature)> {
+        let mut all: Vec<_> =
+            db.live_files().iter().map(|file| (file.smallest_user_key[0], file.temperature)).collect();
+        all.sort_by_key(|(key, _)| *key);
+        all
+    };
+    use Temperature::{Cold, Unknown, Warm};
+    table(&db, 1);
+    table(&db, 2);
+    place.clock.advance(Duration::from_secs(110));
+    table(&db, 3);
+    assert_eq!(temperatures(&db), [(1, Warm), (2, Warm), (3, Unknown)]);
+    place.clock.advance(Duration::from_secs(110));
+    table(&db, 4);
+    assert_eq!(temperatures(&db), [(1, Cold), (2, Cold), (3, Warm), (4, Unknown)]);
+    assert_eq!(keys(&db), [1, 2, 3, 4]);
+    let written = counter(&db, "compactions");
+    // Rewritten tables keep their age: nothing is due for it.
+    table(&db, 5);
+    assert_eq!(counter(&db, "compactions"), written);
+    drop(db);
+    assert_eq!(temperatures(&place.open()), [(1, Cold), (2, Cold), (3, Warm), (4, Unknown), (5, Unknown)]);
+}
+
+/// A table that changes its temperature by a copy keeps its bytes, and whatever it was recorded with.
+#[test]
+fn tables_are_copied_to_another_temperature() {
+    let fifo = "{file_temperature_age_thresholds={{temperature=kCold;age=100;}};\
+                allow_trivial_copy_when_change_temperature=true;trivial_copy_buffer_size=1}";
+    for (fifo, is_copied) in [(fifo.to_owned(), true), (fifo.replace("=true", "=false"), false)] {
+        let mut place = Place::new(&fifo);
+        place.family.num_levels = 1;
+        place.family.enable_blob_files = true;
+        place.family.min_blob_size = 900;
+        let db = place.open();
+        table(&db, 1);
+        db.put(b"small", b"in the table").unwrap();
+        db.delete(b"gone").unwrap();
+        table(&db, 2);
+        let before = db.live_files();
+        let read = |file: &ferrock::LiveFile| read_file(&place.file_system, &file.directory.join(file.name())).unwrap();
+        let bytes_before: Vec<Vec<u8>> = before.iter().map(read).collect();
+        let contents = keys(&db);
+        place.clock.advance(Duration::from_secs(110));
+        table(&db, 3);
+        let after: Vec<ferrock::LiveFile> =
+            db.live_files().into_iter().filter(|file| file.temperature == Temperature::Cold).collect();
+        assert_eq!(after.len(), 2);
+        for (old, bytes) in before.iter().zip(&bytes_before) {
+            let new = after.iter().find(|new| new.smallest_user_key == old.smallest_user_key).unwrap();
+            assert!(new.number != old.number);
+            assert_eq!(read(new) == *bytes, is_copied);
+            assert_eq!(new.oldest_ancestor_time_secs, old.oldest_ancestor_time_secs);
+            assert_eq!(new.oldest_blob_file, old.oldest_blob_file);
+            assert_eq!(new.epoch_number, old.epoch_number);
+            if is_copied {
+                assert_eq!((new.num_entries, new.largest_sequence), (old.num_entries, old.largest_sequence));
+            }
+            assert_eq!(new.file_creation_time_secs, NOW_US / 1_000_000 + 110);
+        }
+        assert_eq!(counter(&db, "compactions"), 2);
+        assert_eq!(keys(&db).len(), contents.len() + 1);
+        drop(db);
+        let db = place.open();
+        assert_eq!(db.live_files().iter().filter(|file| file.temperature == Temperature::Cold).count(), 2);
+        assert_eq!(db.get(b"small").unwrap().as_deref(), Some(&b"in the table"[..]));
+    }
+}
+
+/// A source that has not the size that the MANIFEST says is refused, and the half of a copy is not left.
+#[test]
+fn a_cut_table_is_not_copied() {
+    let fifo = "{file_temperature_age_thresholds={{temperature=kCold;age=100;}};\
+                allow_trivial_copy_when_change_temperature=true}";
+    let mut place = Place::new(fifo);
+    place.family.num_levels = 1;
+    let db = place.open();
+    table(&db, 1);
+    let path = db.live_files()[0].directory.join(db.live_files()[0].name());
+    let size = place.file_system.file_size(&path).unwrap();
+    place.file_system.truncate(&path, size - 1).unwrap();
+    place.clock.advance(Duration::from_secs(110));
+    db.put(b"2", b"").unwrap();
+    // The flush may see the error of the copy.
+    let _ = db.flush();
+    let error = db.wait_for_background_work().unwrap_err();
+    assert!(error.is_corruption() && error.to_string().contains("the MANIFEST says"), "{error}");
+    let live: Vec<String> = db.live_files().iter().map(ferrock::LiveFile::name).collect();
+    let names = place.file_system.children(Path::new("/db")).unwrap();
+    let strays: Vec<&String> = names.iter().filter(|name| name.ends_with(".sst") && !live.contains(name)).collect();
+    assert!(strays.is_empty(), "{strays:?}");
 }
 
 #[test]

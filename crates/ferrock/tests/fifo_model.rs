@@ -8,7 +8,7 @@
 //! `FERROCK_FIFO_HISTORIES=n` sets how many histories there are, `FERROCK_MODEL_SEED=n` from which seed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
-use ferrock::options::CompactionStyle;
+use ferrock::options::{CompactionStyle, FileTemperatureAge, Temperature};
 use ferrock::{ColumnFamilyOptions, Db, DbOptions, ReadOptions, WriteOptions};
 use ferrock_base::clock::{Clock as _, ManualClock};
 use ferrock_base::random::Random;
@@ -64,7 +64,16 @@ impl History {
         let bytes = 2000 + numbers.below(20_000);
         let merges = numbers.below(2) == 1;
         let tiers = numbers.below(2) == 1;
+        let ages =
+            [Vec::new(), vec![(Temperature::Warm, 30), (Temperature::Cold, 90)]][numbers.below(2) as usize].clone();
+        let copies = numbers.below(2) == 1;
         let fifo = &mut family.settings.compaction_options_fifo;
+        // Temperatures are for queues of one level.
+        if family.settings.num_levels == 1 {
+            fifo.file_temperature_age_thresholds =
+                ages.into_iter().map(|(temperature, age)| FileTemperatureAge { temperature, age }).collect();
+            fifo.allow_trivial_copy_when_change_temperature = copies;
+        }
         fifo.max_table_files_size = bytes;
         fifo.allow_compaction = merges;
         if tiers {
@@ -103,8 +112,10 @@ impl History {
         self.db.as_ref().unwrap()
     }
 
-    fn merges(&self) -> bool {
-        self.family.compaction_options_fifo.allow_compaction
+    /// Tables get other numbers: they are merged, or change their temperatures.
+    fn renumbers(&self) -> bool {
+        let fifo = &self.family.compaction_options_fifo;
+        fifo.allow_compaction || !fifo.file_temperature_age_thresholds.is_empty()
     }
 
     fn replay(&self, from: usize) -> Contents {
@@ -209,7 +220,7 @@ impl History {
         assert!(live.iter().all(|file| file.level == 0));
         let bytes: u64 = live.iter().map(|file| file.size_bytes).sum();
         assert!(bytes <= limit(&self.family), "{bytes} bytes of tables, {} allowed", limit(&self.family));
-        if self.merges() {
+        if self.renumbers() {
             return;
         }
         // New ones come first, and one that is not there any more fell off the end.

@@ -62,7 +62,7 @@ fn a_paused_database_runs_no_jobs() {
     db.pause_background_work().unwrap();
     db.put(b"k", b"v").unwrap();
     let family = db.default_column_family().unwrap();
-    db.flush_cf(&family, &FlushOptions { wait: false }).unwrap();
+    db.flush_cf(&family, &FlushOptions { wait: false, ..FlushOptions::default() }).unwrap();
     let compaction = {
         let db = db.clone();
         Waiting::begin("the compaction", move || db.compact_range(None, None))
@@ -214,7 +214,7 @@ fn closing_ends_while_a_flush_is_about_to_begin() {
         db.put(&number.to_be_bytes(), b"v").unwrap();
     }
     let family = db.default_column_family().unwrap();
-    db.flush_cf(&family, &FlushOptions { wait: false }).unwrap();
+    db.flush_cf(&family, &FlushOptions { wait: false, ..FlushOptions::default() }).unwrap();
     let closing = db.clone();
     let (ended, wait) = std::sync::mpsc::channel();
     let closer = std::thread::spawn(move || ended.send(closing.close()));

@@ -117,3 +117,50 @@ fn openings_without_writes_do_not_pile_up_logs() {
         assert!(most <= if has_data { 65 } else { 2 }, "{most} logs, data in them: {has_data}");
     }
 }
+
+/// Families with one old entry are flushed once, together as the log goes that has it, and families without any not at
+/// all: their log number moves on by itself.
+#[test]
+fn many_idle_families_are_flushed_once_and_empty_ones_never() {
+    for is_atomic in [false, true] {
+        let files = MemoryFileSystem::new();
+        let mut options = DbOptions::default();
+        options.create_if_missing = true;
+        options.create_missing_column_families = true;
+        options.max_total_wal_size = WAL_LIMIT;
+        options.atomic_flush = is_atomic;
+        options.components.file_system = Some(Arc::new(files.clone()));
+        let mut family = ColumnFamilyOptions::default();
+        family.write_buffer_size = WRITE_BUFFER;
+        let names = std::iter::once("default".to_owned()).chain((0..30).map(|index| format!("idle{index}")));
+        let descriptors: Vec<_> = names.map(|name| (name, family.clone())).collect();
+        let (db, families) = Db::open_cf(PATH, options.clone(), descriptors.clone()).unwrap();
+        let mut most = 0;
+        for number in 0..3000 {
+            // The entries of idle families are in many logs.
+            if number % 40 == 0 && number / 40 % 2 == 1 && number / 40 < 30 {
+                put(&db, &families[number / 40 + 1], 7, 20);
+            }
+            put(&db, &families[0], number as u64, 1000);
+            // How far writers run ahead of a flush is another matter.
+            if number % 20 == 19 {
+                db.wait_for_background_work().unwrap();
+                most = most.max(log_bytes(&files).1);
+            }
+        }
+        db.wait_for_background_work().unwrap();
+        // A log is as long as a memtable.
+        assert!(most <= WAL_LIMIT + 8 * WRITE_BUFFER as u64, "{most} bytes of logs");
+        let tables_of = |name: &str| db.live_files().iter().filter(|file| file.column_family == name).count();
+        for index in 0..30 {
+            assert_eq!(tables_of(&format!("idle{index}")), index % 2, "idle{index}, atomic: {is_atomic}");
+        }
+        drop(families);
+        drop(db);
+        let (db, families) = Db::open_cf(PATH, options, descriptors).unwrap();
+        for index in 0..30 {
+            let found = db.get_cf(&families[index + 1], &ReadOptions::default(), b"key00000007").unwrap();
+            assert_eq!(found.is_some(), index % 2 == 1, "idle{index}, atomic: {is_atomic}");
+        }
+    }
+}

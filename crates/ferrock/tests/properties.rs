@@ -4,6 +4,7 @@
 mod common;
 
 use common::{in_memory, open_default};
+use ferrock::options::{CacheOptions, TableBlockCache};
 use ferrock::{ColumnFamilyOptions, Db, FlushOptions, INTEGER_PROPERTIES, ReadOptions, TEXT_PROPERTIES, WriteOptions};
 
 fn open() -> Db {
@@ -29,7 +30,9 @@ fn fill(db: &Db, begin: u32, end: u32) {
 
 #[test]
 fn every_name_answers_in_both_forms() {
-    let db = open();
+    let mut family = ColumnFamilyOptions::default();
+    family.blob_cache = Some(TableBlockCache::new(CacheOptions::default()));
+    let db = open_default(in_memory(), family);
     fill(&db, 0, 100);
     db.flush().unwrap();
     let family = db.default_column_family().unwrap();
@@ -50,7 +53,8 @@ fn every_name_answers_in_both_forms() {
         let is_number = name.starts_with("num-files-at-level");
         assert!(is_number || db.int_property(&name).is_none(), "{name} is no number");
     }
-    // There is no cache of blobs to ask, and only a queue of files knows its oldest key.
+    // Without a cache of blobs there is none to ask, and only a queue of files knows its oldest key.
+    let db = open();
     for name in ["blob-cache-capacity", "blob-cache-usage", "blob-cache-pinned-usage", "estimate-oldest-key-time"] {
         assert_eq!((db.property(name), db.int_property(name)), (None, None), "{name}");
     }
@@ -135,11 +139,64 @@ fn obsolete_files_are_counted_while_an_iterator_keeps_them() {
     fill(&db, 0, 500);
     db.compact_range(None, None).unwrap();
     assert!(int(&db, "obsolete-sst-files-size") >= before);
+    // The table of the iterator is one of an older version.
+    assert_eq!(int(&db, "total-sst-files-size"), int(&db, "live-sst-files-size") + before);
     assert!(int(&db, "num-live-versions") > versions);
     drop(iter);
     db.put(b"k", b"v").unwrap();
     db.compact_range(None, None).unwrap();
     assert_eq!(int(&db, "obsolete-sst-files-size"), 0);
+    assert_eq!(int(&db, "total-sst-files-size"), int(&db, "live-sst-files-size"));
+}
+
+#[test]
+fn blob_files_are_counted_in_all_versions_and_in_the_current_one() {
+    let mut family = ColumnFamilyOptions::default();
+    family.enable_blob_files = true;
+    family.disable_auto_compactions = true;
+    let db = open_default(in_memory(), family);
+    let number = |name| int(&db, name);
+    let all = ["num-blob-files", "total-blob-file-size", "live-blob-file-size", "live-blob-file-garbage-size"];
+    assert_eq!(all.map(number), [0; 4]);
+    fill(&db, 0, 100);
+    db.flush().unwrap();
+    // Header and footer, and of each record a header, the key and the value.
+    let (around, record) = (30 + 32, 32 + 9 + 100);
+    let first = around + 100 * record;
+    assert_eq!(all.map(number), [1, first, first, 0]);
+    fill(&db, 0, 60);
+    db.flush().unwrap();
+    let second = around + 60 * record;
+    assert_eq!(all.map(number), [2, first + second, first + second, 0]);
+    db.compact_range(None, None).unwrap();
+    let garbage = 60 * record;
+    assert_eq!(all.map(number), [2, first + second, first + second, garbage]);
+    let total = first + second;
+    let amplification = format!("{:.5}", total as f64 / (total - garbage) as f64);
+    let stats = text(&db, "blob-stats");
+    assert_eq!(
+        stats,
+        format!(
+            "Number of blob files: 2\nTotal size of blob files: {total}\nTotal size of garbage in blob files: {garbage}\n\
+             Blob file space amplification: {}\n",
+            amplification.trim_end_matches('0')
+        )
+    );
+    // What an iterator still reads counts in the total alone, and once.
+    let mut iter = db.iter(&ReadOptions::default());
+    iter.seek_to_first();
+    let versions = number("num-live-versions");
+    fill(&db, 0, 100);
+    db.compact_range(None, None).unwrap();
+    assert_eq!(number("num-live-versions"), versions + 1);
+    assert_eq!(all.map(number), [1, first + total, first, 0]);
+    let other = db.create_column_family("other", ColumnFamilyOptions::default()).unwrap();
+    let of_other = |name| db.int_property_cf(&other, name).unwrap();
+    assert_eq!((of_other("total-blob-file-size"), of_other("num-live-versions")), (0, 1));
+    drop(iter);
+    db.put(b"k", b"v").unwrap();
+    db.compact_range(None, None).unwrap();
+    assert_eq!(number("total-blob-file-size"), number("live-blob-file-size"));
 }
 
 #[test]
@@ -205,10 +262,8 @@ fn compaction_and_stalls() {
 #[test]
 fn the_block_cache() {
     let mut options = in_memory();
-    options.components.block_cache = Some(ferrock_table::TableBlockCache::new(ferrock_cache::CacheOptions {
-        capacity_bytes: 1 << 20,
-        ..ferrock_cache::CacheOptions::default()
-    }));
+    options.components.block_cache =
+        Some(TableBlockCache::new(CacheOptions { capacity_bytes: 1 << 20, ..CacheOptions::default() }));
     let db = Db::open("/db", options).unwrap();
     fill(&db, 0, 1000);
     db.flush().unwrap();

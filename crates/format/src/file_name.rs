@@ -10,6 +10,7 @@
 //! %06d.dbtmp  OPTIONS-%06d.dbtmp           unfinished files, to be renamed
 //! COMPACTION_PROGRESS-<time>[.dbtmp]       state of a resumable remote compaction
 //! METADB-<n>                               retired
+//! <name of a WAL, table or blob file>[<n>].trash    about to be removed, at a rate
 //! ```
 //!
 //! Six digits are a minimum when writing; any number of digits is read. Names that are none of these belong to another
@@ -27,6 +28,8 @@ pub const LOCK: &str = "LOCK";
 pub const INFO_LOG: &str = "LOG";
 /// Directory, below that of the WALs, of archived WALs.
 pub const ARCHIVE_DIRECTORY: &str = "archive";
+/// What the name of a file ends in that is to be removed.
+const TRASH_SUFFIX: &str = ".trash";
 /// Largest file number: RocksDB packs a path id into the two bits above.
 pub const MAX_FILE_NUMBER: u64 = (1 << 62) - 1;
 
@@ -61,6 +64,8 @@ pub enum FileKind {
     CompactionProgressTemp,
     /// Retired.
     MetaDb,
+    /// A WAL, table or blob file that nothing needs and that is to be removed.
+    Trash,
 }
 
 impl FileKind {
@@ -69,7 +74,14 @@ impl FileKind {
     pub fn uses_file_number(self) -> bool {
         matches!(
             self,
-            Self::Log | Self::Table | Self::Blob | Self::Manifest | Self::Options | Self::OptionsTemp | Self::Temp
+            Self::Log
+                | Self::Table
+                | Self::Blob
+                | Self::Manifest
+                | Self::Options
+                | Self::OptionsTemp
+                | Self::Temp
+                | Self::Trash
         )
     }
 }
@@ -126,6 +138,13 @@ fn parse_parts(name: &str) -> Option<(FileKind, u64)> {
     if let Some(rest) = name.strip_prefix("LOG.old.") {
         return Some((FileKind::InfoLog, digits(rest)?));
     }
+    if let Some(name) = name.strip_suffix(TRASH_SUFFIX) {
+        let (number, extension) = name.split_once('.')?;
+        let is_removable = ["log", "sst", "ldb", "blob"]
+            .iter()
+            .any(|known| extension.strip_prefix(known).is_some_and(|attempt| attempt.is_empty() || is_digits(attempt)));
+        return if is_removable { Some((FileKind::Trash, file_number(number)?)) } else { None };
+    }
     let (number, extension) = name.split_once('.')?;
     let kind = match extension {
         "log" => FileKind::Log,
@@ -143,7 +162,24 @@ fn file_number(text: &str) -> Option<u64> {
 
 fn digits(text: &str) -> Option<u64> {
     // `parse` alone would accept a sign.
-    if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
+    if is_digits(text) { text.parse().ok() } else { None }
+}
+
+fn is_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Name that a file gets when it is to be removed; `attempt` tells it from other trash of the same name.
+#[must_use]
+pub fn trash(name: &str, attempt: Option<u64>) -> String {
+    let attempt = attempt.map(|attempt| attempt.to_string()).unwrap_or_default();
+    format!("{name}{attempt}{TRASH_SUFFIX}")
+}
+
+/// True for a name that [`trash`] makes.
+#[must_use]
+pub fn is_trash(name: &str) -> bool {
+    name.ends_with(TRASH_SUFFIX)
 }
 
 /// Name of a WAL.
@@ -240,6 +276,9 @@ mod tests {
             ("COMPACTION_PROGRESS-1700000000", FileKind::CompactionProgress, 1_700_000_000),
             ("COMPACTION_PROGRESS-17.dbtmp", FileKind::CompactionProgressTemp, 17),
             ("METADB-2", FileKind::MetaDb, 2),
+            ("000012.sst.trash", FileKind::Trash, 12),
+            ("000013.blob0.trash", FileKind::Trash, 13),
+            ("000014.log17.trash", FileKind::Trash, 14),
             ("4611686018427387903.sst", FileKind::Table, MAX_FILE_NUMBER),
         ] {
             assert_eq!(parts(name), Some((kind, number)), "{name}");
@@ -272,6 +311,11 @@ mod tests {
             "99999999999999999999.sst",
             "archive",
             "CURRENT.bak",
+            "notes.trash",
+            "CURRENT.trash",
+            "000012.sstx.trash",
+            "000012.dbtmp.trash",
+            ".trash",
             "１.sst",
         ] {
             assert_eq!(parts(name), None, "{name}");

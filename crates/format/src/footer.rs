@@ -148,12 +148,20 @@ impl Footer {
         if version >= 6 {
             return Self::decode_with_context(kind, version, checksum_type, footer, footer_offset);
         }
-        if footer[1..CHECKSUM_AT] == EXTENDED_MAGIC {
-            // Decoded as handles these bytes would mean empty blocks, which no writer makes.
+        let footer = Self::decode_handles(kind, version, checksum_type, &footer[1..1 + HANDLES_LEN], footer_offset)?;
+        if footer.has_handles_of_extended_magic() {
             let message = format!("footer: format_version {version} with the extended magic number of later versions");
             return Err(Error::corruption(message).at_offset(footer_offset + VERSION_AT as u64));
         }
-        Self::decode_handles(kind, version, checksum_type, &footer[1..1 + HANDLES_LEN], footer_offset)
+        Ok(footer)
+    }
+
+    /// Whether the handles are those that the bytes of [`EXTENDED_MAGIC`] mean where versions 1 to 5 have handles: two
+    /// empty blocks, which no writer makes. A varint can be longer than it must be, so the handles are compared and not
+    /// their bytes.
+    fn has_handles_of_extended_magic(&self) -> bool {
+        let [metaindex, _, index, _] = EXTENDED_MAGIC.map(u64::from);
+        self.metaindex == BlockHandle::new(metaindex, 0) && self.index == Some(BlockHandle::new(index, 0))
     }
 
     fn decode_handles(
@@ -216,8 +224,8 @@ impl Footer {
     /// a metaindex that ends, with its trailer, at `footer_offset`.
     ///
     /// # Errors
-    /// `NotSupported` for a table that is not block-based; `InvalidArgument` for a version that is not written, and
-    /// when what the version needs is missing.
+    /// `NotSupported` for a table that is not block-based; `InvalidArgument` for a version that is not written,
+    /// when what the version needs is missing, and for handles that are read as something else.
     pub fn encode(&self, footer_offset: u64) -> Result<[u8; MAX_FOOTER_SIZE]> {
         let version = self.format_version;
         if self.kind != TableKind::BlockBased {
@@ -256,6 +264,12 @@ impl Footer {
                 self.format_version
             ))
         })?;
+        if self.has_handles_of_extended_magic() {
+            return Err(Error::invalid_argument(format!(
+                "a footer of format_version {} with two empty blocks is read as one of a later version",
+                self.format_version
+            )));
+        }
         let mut handles = Vec::with_capacity(HANDLES_LEN);
         self.metaindex.encode_to(&mut handles);
         index.encode_to(&mut handles);

@@ -4,6 +4,7 @@
 pub mod blob_file;
 pub mod blob_index;
 pub mod block;
+pub mod compaction_service;
 pub mod compression;
 pub mod current_file;
 pub mod file_name;

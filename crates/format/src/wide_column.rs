@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Invariants: names ascend strictly, bytewise; the default column has the empty name and so is the first; nothing
-//! follows the last value. Version 2 exists for columns in blob files and is read only: RocksDB before 11 refuses it,
-//! so a writer that keeps columns inline writes version 1.
+//! follows the last value. Version 2 is written for entities with a column in a blob file and for no others: RocksDB
+//! before 11 refuses it.
 
 use ferrock_base::coding::{Cursor, put_length_prefixed, put_varint64};
 use ferrock_base::{Error, Result, ValueType};
@@ -34,13 +34,7 @@ pub struct WideColumn<'a> {
 /// # Errors
 /// `InvalidArgument` when names are out of order or repeated, or a size exceeds 32 bits.
 pub fn encode_entity(columns: &[(&[u8], &[u8])]) -> Result<Vec<u8>> {
-    if columns.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
-        return Err(Error::invalid_argument("wide column names must ascend and differ"));
-    }
-    let too_large = |size: usize| u32::try_from(size).is_err();
-    if too_large(columns.len()) || columns.iter().any(|(name, value)| too_large(name.len()) || too_large(value.len())) {
-        return Err(Error::invalid_argument("wide columns: a count or size exceeds 32 bits"));
-    }
+    check_columns(columns.iter().copied())?;
     let size: usize = columns.iter().map(|(name, value)| name.len() + value.len() + 10).sum();
     let mut out = Vec::with_capacity(size + 10);
     put_varint64(&mut out, 1);
@@ -53,6 +47,68 @@ pub fn encode_entity(columns: &[(&[u8], &[u8])]) -> Result<Vec<u8>> {
         out.extend_from_slice(value);
     }
     Ok(out)
+}
+
+/// Encodes an entity some of whose columns may be in blob files: as version 2 if one is, else as version 1. `columns`
+/// ascend by name.
+///
+/// # Errors
+/// As [`encode_entity`].
+///
+/// ```
+/// use ferrock_format::wide_column::{WideColumn, decode_entity, encode_columns};
+///
+/// let inline = WideColumn { name: b"", value: b"small", is_blob_index: false };
+/// let moved = WideColumn { name: b"photo", value: b"\x01\x07\x40\x1e\x00", is_blob_index: true };
+/// let entity = encode_columns(&[inline, moved])?;
+/// assert_eq!(decode_entity(&entity)?, [inline, moved]);
+/// # Ok::<(), ferrock_base::Error>(())
+/// ```
+pub fn encode_columns(columns: &[WideColumn<'_>]) -> Result<Vec<u8>> {
+    if !columns.iter().any(|column| column.is_blob_index) {
+        let pairs: Vec<_> = columns.iter().map(|column| (column.name, column.value)).collect();
+        return encode_entity(&pairs);
+    }
+    check_columns(columns.iter().map(|column| (column.name, column.value)))?;
+    let (mut name_sizes, mut value_sizes) = (Vec::new(), Vec::new());
+    for column in columns {
+        put_varint64(&mut name_sizes, column.name.len() as u64);
+        put_varint64(&mut value_sizes, column.value.len() as u64);
+    }
+    let names_size: usize = columns.iter().map(|column| column.name.len()).sum();
+    if u32::try_from(names_size).is_err() {
+        return Err(Error::invalid_argument("wide columns: the names together exceed 32 bits"));
+    }
+    let mut out = Vec::new();
+    put_varint64(&mut out, 2);
+    for size in [columns.len(), name_sizes.len(), value_sizes.len(), names_size] {
+        put_varint64(&mut out, size as u64);
+    }
+    let kind = |column: &WideColumn<'_>| if column.is_blob_index { ValueType::BlobIndex } else { ValueType::Value };
+    out.extend(columns.iter().map(|column| kind(column) as u8));
+    out.extend_from_slice(&name_sizes);
+    out.extend_from_slice(&value_sizes);
+    columns.iter().for_each(|column| out.extend_from_slice(column.name));
+    columns.iter().for_each(|column| out.extend_from_slice(column.value));
+    Ok(out)
+}
+
+/// Names ascend strictly, and all numbers fit into 32 bits.
+fn check_columns<'c>(columns: impl ExactSizeIterator<Item = (&'c [u8], &'c [u8])>) -> Result<()> {
+    let too_large = |size: usize| u32::try_from(size).is_err();
+    let mut is_too_large = too_large(columns.len());
+    let mut last: Option<&[u8]> = None;
+    for (name, value) in columns {
+        if last.is_some_and(|last| last >= name) {
+            return Err(Error::invalid_argument("wide column names must ascend and differ"));
+        }
+        last = Some(name);
+        is_too_large |= too_large(name.len()) || too_large(value.len());
+    }
+    if is_too_large {
+        return Err(Error::invalid_argument("wide columns: a count or size exceeds 32 bits"));
+    }
+    Ok(())
 }
 
 /// Decodes an entity of either version.
@@ -168,6 +224,8 @@ mod tests {
         let columns = decode_entity(VERSION2).unwrap();
         let big = WideColumn { name: b"big", value: b"\x01\x07\x40\x1e\x00", is_blob_index: true };
         assert_eq!(columns, [inline(b"", b"dd"), big, inline(b"sm", b"s")]);
+        assert_eq!(encode_columns(&columns).unwrap(), VERSION2);
+        assert_eq!(encode_columns(&decode_entity(VERSION1).unwrap()).unwrap(), VERSION1);
     }
 
     #[test]
@@ -189,6 +247,9 @@ mod tests {
     fn columns_out_of_order_are_not_encoded() {
         assert!(encode_entity(&[(b"b", b""), (b"a", b"")]).is_err());
         assert!(encode_entity(&[(b"a", b""), (b"a", b"")]).is_err());
+        let moved = WideColumn { name: b"b", value: b"index", is_blob_index: true };
+        assert!(encode_columns(&[moved, inline(b"a", b"")]).is_err());
+        assert!(encode_columns(&[moved, inline(b"b", b"")]).is_err());
     }
 
     proptest! {
@@ -202,6 +263,11 @@ mod tests {
             prop_assert_eq!(again, pairs);
             let default = default_column(&entity).unwrap().map(|column| column.value);
             prop_assert_eq!(default, columns.get("").map(Vec::as_slice));
+            let moved = |column: &WideColumn<'_>| column.value.len() >= 100;
+            let some_moved: Vec<_> =
+                decoded.iter().map(|column| WideColumn { is_blob_index: moved(column), ..*column }).collect();
+            let entity = encode_columns(&some_moved).unwrap();
+            prop_assert_eq!(decode_entity(&entity).unwrap(), some_moved);
         }
 
         #[test]

@@ -71,7 +71,7 @@ fn main() {
         "prefix" => {
             let mut iter = table.iter();
             for prefix in (0..prefixes).map(u64::to_be_bytes) {
-                iter.limit_to_prefix(Some(&prefix));
+                iter.limit_to_prefix(Some((&PrefixExtractor::Fixed(8), &prefix)));
                 iter.seek(&make_internal_key(&prefix, SequenceNumber(entries), ValueType::FOR_SEEK));
                 while iter.valid() && iter.key().starts_with(&prefix) {
                     found += iter.value().len() as u64;

@@ -7,6 +7,7 @@ use ferrock_base::comparator::Comparator;
 use ferrock_base::error::Result;
 use ferrock_base::internal_key::user_key;
 use ferrock_base::iterator::InternalIterator;
+use ferrock_base::prefix::PrefixExtractor;
 use std::sync::Arc;
 
 /// An iterator over the point entries of a memtable, which it keeps alive. In a skip list a step back costs a search, a
@@ -51,14 +52,15 @@ impl MemTable {
     }
 
     /// The path of an iterator that is limited to a prefix, if there is a shorter one than through everything: only
-    /// where all keys between two of the prefix have it, too.
-    fn path_within(&self, prefix: &[u8]) -> Option<Path> {
+    /// where all keys between two of the prefix have it, too, and the memtable was made with the extractor that took
+    /// it: that of a family may change.
+    fn path_within(&self, by: &PrefixExtractor, prefix: &[u8]) -> Option<Path> {
         let extractor = match &self.rep {
             MemTableRep::Hash(lists) => lists.extractor(),
             _ => self.filtered_prefixes()?,
         };
         let by_bytes = matches!(self.comparator().user(), Comparator::Bytewise | Comparator::ReverseBytewise);
-        if !by_bytes || !extractor.is_piece() || extractor.prefix(prefix) != Some(prefix) {
+        if !by_bytes || extractor != by || !extractor.is_piece() || extractor.prefix(prefix) != Some(prefix) {
             return None;
         }
         // A prefix that is a piece of the key is its own prefix.
@@ -235,8 +237,8 @@ impl InternalIterator for MemTableIter {
 
     /// In a hash table of lists, an iterator that is limited to a prefix follows one list; one whose prefix a Bloom
     /// filter does not have finds nothing.
-    fn limit_to_prefix(&mut self, prefix: Option<&[u8]>) {
-        match prefix.and_then(|prefix| self.table.path_within(prefix)) {
+    fn limit_to_prefix(&mut self, prefix: Option<(&PrefixExtractor, &[u8])>) {
+        match prefix.and_then(|(extractor, prefix)| self.table.path_within(extractor, prefix)) {
             Some(path) => self.path = path,
             None if matches!(self.path, Path::Bucket(_) | Path::Nothing) => self.path = self.table.whole_path(),
             None => return,

@@ -9,6 +9,7 @@
 //! | `vector` | entries in the order of arrival |
 //! | `in_place` | locks of values that are written over |
 //! | `sorted` | what reads sort of the last two |
+//! | `deleted_runs` | runs of deleted keys that scans have found |
 //! | `range_tombstones` | the `DeleteRange`s and their lazily built index |
 //! | `bloom` | skips lookups of absent keys |
 //! | `tracker` | reports how much memory a memtable holds |
@@ -17,6 +18,7 @@
 
 mod arena;
 mod bloom;
+mod deleted_runs;
 mod hash;
 mod in_place;
 mod iter;
@@ -32,6 +34,7 @@ mod tests;
 mod tracker;
 mod vector;
 
+pub use deleted_runs::{DeletedRuns, RunId, WalkId};
 pub use iter::MemTableIter;
 pub use memtable::{MemTable, MemTableKind, MemTableOptions};
 pub use tracker::MemoryTracker;

@@ -6,12 +6,13 @@
 
 use crate::arena::Arena;
 use crate::bloom::ConcurrentBloom;
+use crate::deleted_runs::DeletedRuns;
 use crate::hash::{BucketShape, HashLists};
 use crate::in_place::ValueLocks;
 use crate::range_tombstones::RangeTombstones;
 use crate::skiplist::{List, MAX_HEIGHT, Nodes, Position, SkipList};
 use crate::sorted::SortedEntries;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, Ordering};
 use crate::tracker::{MemoryTracker, TrackedMemory};
 use crate::vector::Vector;
 use ferrock_base::comparator::InternalComparator;
@@ -262,6 +263,9 @@ pub struct MemTable {
     filter: Option<Filter>,
     counters: Counters,
     tracked: TrackedMemory,
+    deleted_runs: DeletedRuns,
+    /// A scan passed over so much of it that it should be flushed.
+    is_flush_wanted: AtomicBool,
     /// Held to read or write a value, if values are written over.
     pub(crate) value_locks: Option<ValueLocks>,
     /// There are neither a filter nor locks to look at before a search.
@@ -293,6 +297,8 @@ impl MemTable {
             value_locks: in_place.then(|| ValueLocks::new(options.in_place_locks)),
             filter,
             range_tombstones: RangeTombstones::new(nodes.comparator().user().clone()),
+            deleted_runs: DeletedRuns::new(nodes.comparator().user().clone()),
+            is_flush_wanted: AtomicBool::new(false),
             rep: MemTableRep::new(&nodes, &options),
             tracked: TrackedMemory::new(options.tracker),
             nodes,
@@ -413,7 +419,11 @@ impl MemTable {
             return Err(duplicate(sequence, user_key));
         }
         let bytes = user_key.len() + TRAILER_SIZE + value.len();
-        self.counters.record(sequence, value_type.is_point_tombstone(), bytes, writers);
+        let is_deletion = value_type.is_point_tombstone();
+        self.counters.record(sequence, is_deletion, bytes, writers);
+        if !is_deletion {
+            self.deleted_runs.note_value(user_key);
+        }
         Ok(())
     }
 
@@ -513,6 +523,35 @@ impl MemTable {
     #[must_use]
     pub fn range_tombstones(&self) -> Option<Arc<FragmentedRangeTombstones>> {
         self.range_tombstones.fragments()
+    }
+
+    /// Runs of deleted keys that scans of this memtable and all that is older have found.
+    #[must_use]
+    pub fn deleted_runs(&self) -> &DeletedRuns {
+        &self.deleted_runs
+    }
+
+    /// True when an iterator that is placed shows what was inserted before, and going on, what is inserted before it
+    /// comes there. Others go through a copy.
+    #[must_use]
+    pub fn iterates_in_place(&self) -> bool {
+        matches!(self.rep, MemTableRep::SkipList(_))
+    }
+
+    /// Takes over the runs of deleted keys of the memtable that took writes before. No thread writes meanwhile.
+    pub fn inherit_deleted_runs(&self, older: &Self) {
+        self.deleted_runs.inherit(&older.deleted_runs);
+    }
+
+    /// Has the memtable flushed at the next write, however little is in it.
+    pub fn want_flush(&self) {
+        self.is_flush_wanted.store(true, Ordering::Relaxed);
+    }
+
+    /// True after [`want_flush`](Self::want_flush).
+    #[must_use]
+    pub fn is_flush_wanted(&self) -> bool {
+        self.is_flush_wanted.load(Ordering::Relaxed)
     }
 
     /// False if the memtable certainly has no entry of `user_key` (range tombstones aside).

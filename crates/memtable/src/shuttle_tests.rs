@@ -280,7 +280,8 @@ fn other_structures(kind: MemTableKind) {
                         let in_prefix: u64 = published.iter().map(|count| count.load(Ordering::Acquire).min(2)).sum();
                         let first = published[0].load(Ordering::Acquire);
                         let mut iter = table.iter();
-                        iter.limit_to_prefix((reader == 1).then_some(b"a"));
+                        let extractor = PrefixExtractor::Fixed(1);
+                        iter.limit_to_prefix((reader == 1).then_some((&extractor, &b"a"[..])));
                         let mut keys = Vec::new();
                         iter.seek_to_first();
                         while iter.valid() {

@@ -23,6 +23,14 @@ pub(crate) fn moment_between() {
     shuttle::thread::yield_now();
 }
 
+/// What this thread stored before is seen by every thread that stored before its own fence what this one does not see.
+#[inline(always)]
+pub(crate) fn full_fence() {
+    // The model checker knows no other order of atomics.
+    #[cfg(not(shuttle))]
+    std::sync::atomic::fence(Ordering::SeqCst);
+}
+
 #[cfg(shuttle)]
 mod model {
     use shuttle::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};

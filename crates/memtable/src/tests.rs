@@ -214,7 +214,7 @@ proptest! {
             };
             let part: Vec<_> = model.iter().filter(|entry| wanted(&entry.0)).cloned().collect();
             let mut naive = VecIterator::new(internal.clone(), Arc::new(part));
-            iter.limit_to_prefix(prefix.as_deref());
+            iter.limit_to_prefix(extractor.as_ref().zip(prefix.as_deref()));
             for step in moves {
                 if matches!(step, Move::Next | Move::Prev) && !naive.valid() {
                     continue;
@@ -384,10 +384,14 @@ fn a_prefix_that_the_filter_lacks_is_not_sought() {
     }
     let mut iter = table.iter();
     let target = make_internal_key(b"b", SequenceNumber(9), ValueType::FOR_SEEK);
-    iter.limit_to_prefix(Some(b"b"));
+    iter.limit_to_prefix(Some((&PrefixExtractor::Fixed(1), b"b")));
     iter.seek(&target);
     assert!(!iter.valid());
-    iter.limit_to_prefix(Some(b"c"));
+    iter.limit_to_prefix(Some((&PrefixExtractor::Fixed(1), b"c")));
+    iter.seek(&target);
+    assert_eq!(user_key(iter.key()), b"c1");
+    // The filter says nothing of what another extractor calls a prefix.
+    iter.limit_to_prefix(Some((&PrefixExtractor::Capped(1), b"b")));
     iter.seek(&target);
     assert_eq!(user_key(iter.key()), b"c1");
     iter.limit_to_prefix(None);

@@ -109,6 +109,12 @@ impl ColumnFamilyOptions {
     #[doc(hidden)]
     pub fn settle_in(&mut self, db: &DbOptions) -> Vec<Adjustment> {
         let mut adjusted = self.settle();
+        if db.atomic_flush {
+            let name = "min_write_buffer_number_to_merge";
+            bring(&mut adjusted, name, &mut self.settings.min_write_buffer_number_to_merge, 1, || {
+                "not above 1 with atomic_flush, which flushes all families together".to_owned()
+            });
+        }
         if self.cf_paths.is_empty() {
             self.cf_paths.clone_from(&db.db_paths);
         }

@@ -45,6 +45,10 @@ pub(crate) fn check_family(db: &DbOptions, family: &ColumnFamilyOptions) -> Resu
         let problem = "block_cache of the family is another cache than that of memory_budget: leave it unset";
         return Err(Error::invalid_argument(problem));
     }
+    if family.blob_cache.as_ref().is_some_and(|cache| !Arc::ptr_eq(cache, budget.cache())) {
+        let problem = "blob_cache of the family is another cache than that of memory_budget: leave it unset";
+        return Err(Error::invalid_argument(problem));
+    }
     if family.table.no_block_cache {
         let problem =
             "no_block_cache keeps indexes and filters where memory_budget cannot bound them: turn one of them off";

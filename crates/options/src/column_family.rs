@@ -1,5 +1,6 @@
 //! Options of one column family: RocksDB's names and defaults.
 
+use super::concurrent_task_limiter::ConcurrentTaskLimiter;
 use super::db_path::DbPath;
 use super::fifo::CompactionOptionsFifo;
 use super::in_place::InPlaceCallback;
@@ -12,7 +13,7 @@ use ferrock_base::option_table::{OptionValue, Violation};
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::sst_partitioner::SstPartitionerFactory;
 use ferrock_base::table_properties_collector::TablePropertiesCollectorFactory;
-use ferrock_base::{Comparator, option_enum, option_table};
+use ferrock_base::{Comparator, Temperature, option_enum, option_table};
 use ferrock_format::compression::{CompressionOptions, CompressionType};
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::{CompactOnDeletion, IndexType, TableFactory};
@@ -74,9 +75,9 @@ pub struct CompressionSettings(pub CompressionOptions);
 impl CompressionSettings {
     /// The form before there were names:
     /// `window_bits:level:strategy:max_dict_bytes:zstd_max_train_bytes:parallel_threads: enabled`; what is missing at
-    /// the end keeps its default.
-    fn parse_numbers(text: &str) -> Option<Self> {
-        let mut options = CompressionOptions::default();
+    /// the end stays.
+    fn with_numbers(&self, text: &str) -> Option<Self> {
+        let mut options = self.0.clone();
         if text.is_empty() {
             return Some(Self(options));
         }
@@ -98,12 +99,17 @@ impl CompressionSettings {
 
 impl OptionValue for CompressionSettings {
     fn parse_option(text: &str) -> Option<Self> {
+        Self::default().changed_by(text)
+    }
+
+    /// As in RocksDB, fields that are not named stay.
+    fn changed_by(&self, text: &str) -> Option<Self> {
         let body = text.trim();
         let body = body.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(body);
         if !body.contains('=') {
-            return Self::parse_numbers(body);
+            return self.with_numbers(body);
         }
-        let mut options = CompressionOptions::default();
+        let mut options = self.0.clone();
         for field in body.split(';').map(str::trim).filter(|field| !field.is_empty()) {
             let (name, value) = field.split_once('=')?;
             match name.trim() {
@@ -149,6 +155,16 @@ impl OptionValue for CompressionSettings {
             o.window_bits,
         ));
         text
+    }
+}
+
+option_enum! {
+    /// When new values in blob files are put into the blob cache as they are written.
+    pub enum PrepopulateBlobCache {
+        /// Never.
+        Disable = "kDisable",
+        /// Those of flushes.
+        FlushOnly = "kFlushOnly",
     }
 }
 
@@ -223,6 +239,19 @@ option_table! {
         fixed inplace_update_support: bool = false;
         /// Locks of a memtable whose values are written over, each of some of the keys.
         mutable inplace_update_num_locks: usize = 10_000, 1..=(1 << 20);
+        /// Range deletions in a memtable at which it is flushed, however small it is: every read looks through those of
+        /// the memtable. 0: any number.
+        mutable memtable_max_range_deletions: u32 = 0;
+        /// Hidden entries of the memtable (deletions, and what is deleted or overwritten) that one step of an iterator
+        /// going forward passes over for the memtable to be flushed at the next write. 0: any number.
+        mutable memtable_op_scan_flush_trigger: u32 = 0;
+        /// The same on average of the steps of an iterator between two seeks, if together they pass over at least
+        /// `memtable_op_scan_flush_trigger`. 0, or with that option 0: any number.
+        mutable memtable_avg_op_scan_flush_trigger: u32 = 0;
+        /// Deleted entries in a row that an iterator going forward remembers for those after it, which leap over them.
+        /// Ferrock keeps such runs in memory, and RocksDB writes a range tombstone into the memtable, for which it
+        /// takes no less than this. 0: 64 here, and never in RocksDB.
+        mutable min_tombstones_for_range_conversion: u32 = 0;
         /// Levels of the tree.
         fixed num_levels: i32 = 7, 1..=64;
         /// Files in level 0 that start a compaction.
@@ -243,6 +272,9 @@ option_table! {
         mutable target_file_size_base: u64 = 64 << 20, 1..=u64::MAX;
         /// How much larger tables are on each deeper level.
         mutable target_file_size_multiplier: i32 = 1, 1..=i32::MAX;
+        /// Compactions end a table before an entry that would make its file larger than the target; a single entry may
+        /// be larger. Without it the file may exceed the target by an entry and by what is written at its end.
+        mutable target_file_size_is_upper_bound: bool = false;
         /// Bytes that one compaction may read. 0: 25 times `target_file_size_base`.
         mutable max_compaction_bytes: u64 = 0;
         /// Compact only by hand.
@@ -274,6 +306,10 @@ option_table! {
         mutable ttl: u64 = 30 * 24 * 3600;
         /// Seconds after which every file is rewritten; 0: never.
         mutable periodic_compaction_seconds: u64 = 0;
+        /// Seconds for which a table with nothing below it is left alone, although no snapshot needs its older
+        /// versions and deletions any more and a rewrite would drop them. 0: at once. What is not due yet is looked at
+        /// again when a snapshot is released and when the tree changes.
+        mutable bottommost_file_compaction_delay: u32 = 0;
         /// Check the order of files at every change of the tree.
         fixed force_consistency_checks: bool = true;
         /// Every table that is written is read again before it is installed, and its entries are compared with what
@@ -283,10 +319,21 @@ option_table! {
         /// `paranoid_file_checks`; and 10, without which the other two do nothing. Others change nothing: bit 2 wants
         /// checksums of whole files, bit 11 compactions by another process.
         mutable verify_output_flags: u32 = 0;
+        /// The temperature that new tables are recorded with, a hint to the file system.
+        mutable default_write_temperature: Temperature = Temperature::Unknown;
+        /// The temperature that tables without a recorded one are opened with, a hint to the file system.
+        fixed default_temperature: Temperature = Temperature::Unknown;
+        /// Seconds for which the times when entries were written are kept: tables get samples of them as a property,
+        /// and entries that may be younger keep their sequence numbers, so that they compress less well. 0: none are
+        /// kept.
+        mutable preserve_internal_time_seconds: u64 = 0;
+        /// That of tables which compactions write into the last level; `kUnknown`: `default_write_temperature`. Has no
+        /// effect with FIFO compaction.
+        mutable last_level_temperature: Temperature = Temperature::Unknown;
         /// Compression of blocks.
         mutable compression: CompressionType = CompressionType::Lz4.if_built();
         /// Compression level by level; empty: `compression` everywhere.
-        fixed compression_per_level: Vec<CompressionType> = Vec::new();
+        mutable compression_per_level: Vec<CompressionType> = Vec::new();
         /// Levels and dictionaries of `compression`.
         mutable compression_opts: CompressionSettings = CompressionSettings::default();
         /// Compression of the bottommost level.
@@ -313,6 +360,10 @@ option_table! {
         /// The share of garbage in these files from which on tables that refer to the oldest of them are compacted for
         /// that alone. 1: never.
         mutable blob_garbage_collection_force_threshold: f64 = 1.0;
+        /// Bytes of a blob file that a compaction which collects it reads at a time; 0: each value by itself.
+        mutable blob_compaction_readahead_size: u64 = 0;
+        /// When new values are put into the `blob_cache` as they are written, before the first read can want them.
+        mutable prepopulate_blob_cache: PrepopulateBlobCache = PrepopulateBlobCache::Disable;
         /// Above 0, the filters of plain tables keep the bits of a key in one line of the processor's cache.
         fixed bloom_locality: u32 = 0;
         /// The bottommost level gets no filters: nearly every lookup that comes there finds its key.
@@ -358,8 +409,13 @@ pub struct ColumnFamilyOptions {
     pub table: BlockBasedTableOptions,
     /// Cache of the family's blocks; `None`: the database's.
     pub block_cache: Option<Arc<TableBlockCache>>,
-    /// What is charged to that cache beside blocks.
+    /// Cache of the family's values in blob files, which may be a block cache; `None`: they are read each time, but
+    /// with a `memory_budget`, whose cache takes them.
+    pub blob_cache: Option<Arc<TableBlockCache>>,
+    /// What is charged to the block cache beside blocks.
     pub cache_usage: CacheUsageOptions,
+    /// Bounds the automatic compactions that run at once, of all families that have the same one.
+    pub compaction_thread_limiter: Option<Arc<ConcurrentTaskLimiter>>,
     /// Directories of the family's tables; none: `db_paths` of the database. As in RocksDB no OPTIONS file has them.
     pub cf_paths: Vec<DbPath>,
     /// RocksDB's options that have no meaning here (yet), as an OPTIONS file had them.
@@ -458,18 +514,6 @@ impl ColumnFamilyOptions {
                     .to_owned(),
             );
         }
-        let settings = [
-            ("compression_opts", &self.settings.compression_opts),
-            ("bottommost_compression_opts", &self.settings.bottommost_compression_opts),
-        ];
-        for (name, CompressionSettings(options)) in settings {
-            if options.parallel_threads > 1 {
-                all.push(format!(
-                    "{name} = {{parallel_threads={};}} is not built yet; the nearest form is one thread for a table",
-                    options.parallel_threads
-                ));
-            }
-        }
         all
     }
 
@@ -477,22 +521,7 @@ impl ColumnFamilyOptions {
     #[must_use]
     #[doc(hidden)]
     pub fn without_effect(&self) -> Vec<String> {
-        let fifo = &self.settings.compaction_options_fifo;
         let mut all = Vec::new();
-        if !fifo.file_temperature_age_thresholds.is_empty() {
-            all.push(
-                "compaction_options_fifo: file_temperature_age_thresholds has no effect, tables have no temperatures yet; \
-                 it is kept in the OPTIONS file"
-                    .to_owned(),
-            );
-        }
-        if self.settings.compaction_options_universal.incremental {
-            all.push(
-                "compaction_options_universal: incremental has no effect yet, size amplification is reduced by merging \
-                 whole runs; it is kept in the OPTIONS file"
-                    .to_owned(),
-            );
-        }
         if self.inplace_callback.is_some() && !self.settings.inplace_update_support {
             all.push("inplace_callback has no effect without inplace_update_support".to_owned());
         }
@@ -575,15 +604,6 @@ mod tests {
         assert_eq!(CompressionSettings::parse_option("{}").unwrap(), CompressionSettings::default());
         assert_eq!(CompressionSettings::parse_option("1:2:3:4:5:6:true:8"), None);
         assert!(CompressionSettings::default().format_option().contains("level=32767"));
-    }
-
-    #[test]
-    fn threads_that_compress_one_table_are_not_built() {
-        let mut options = ColumnFamilyOptions::default();
-        assert!(options.unsupported().is_empty());
-        options.bottommost_compression_opts.0.parallel_threads = 4;
-        let [only] = &options.unsupported()[..] else { panic!("{:?}", options.unsupported()) };
-        assert!(only.contains("bottommost_compression_opts") && only.contains("parallel_threads=4"), "{only}");
     }
 
     #[test]

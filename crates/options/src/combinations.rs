@@ -7,7 +7,7 @@
 
 use super::adjust::is_default_ttl;
 use super::budgeted;
-use super::passthrough::{COLUMN_FAMILY_OPTIONS, DB_OPTIONS, minute_of};
+use super::passthrough::{COLUMN_FAMILY_OPTIONS, DB_OPTIONS};
 use super::{ColumnFamilyOptions, CompactionStyle, DbOptions, TableFactory};
 use ferrock_base::{Error, Result};
 use ferrock_table::options::{DataBlockIndexType, IndexType};
@@ -59,7 +59,7 @@ pub fn check_db(db: &DbOptions) -> Result<()> {
             "unordered_write is incompatible with !allow_concurrent_memtable_write",
         ),
         (unordered && pipelined, INVALID, "unordered_write is incompatible with enable_pipelined_write"),
-        (is_on("atomic_flush") && pipelined, INVALID, "atomic_flush is incompatible with enable_pipelined_write"),
+        (db.atomic_flush && pipelined, INVALID, "atomic_flush is incompatible with enable_pipelined_write"),
         (
             db.use_direct_io_for_flush_and_compaction && db.writable_file_max_buffer_size == 0,
             INVALID,
@@ -71,27 +71,12 @@ pub fn check_db(db: &DbOptions) -> Result<()> {
             "write_dbid_to_manifest and write_identity_file cannot both be false",
         ),
         (
-            is_on("open_files_async") && !is_on("skip_stats_update_on_db_open"),
+            db.open_files_async && !is_on("skip_stats_update_on_db_open"),
             INVALID,
             "open_files_async requires skip_stats_update_on_db_open = true.",
         ),
     ])?;
-    check_offpeak(&kept("daily_offpeak_time_utc"))?;
     budgeted::check_db(db)
-}
-
-/// Refuses hours that are none.
-fn check_offpeak(text: &str) -> Result<()> {
-    if text.is_empty() {
-        return Ok(());
-    }
-    let Some((start, end)) = text.split_once('-').and_then(|(start, end)| Some((minute_of(start)?, minute_of(end)?)))
-    else {
-        return Err(Error::invalid_argument(
-            "daily_offpeak_time_utc should be set in the format HH:mm-HH:mm (e.g. 04:30-07:30)",
-        ));
-    };
-    first([(start == end, INVALID, "start_time and end_time cannot be the same")])
 }
 
 /// Refuses options of a family that mean nothing together, or with those of its database.
@@ -177,7 +162,6 @@ fn is_protection(text: &str) -> bool {
 
 fn check_fifo(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> {
     let is_fifo = family.compaction_style == CompactionStyle::Fifo;
-    let opens_later = db.passthrough.get(DB_OPTIONS, "open_files_async").is_some_and(|value| value == "true");
     let ages = &family.compaction_options_fifo.file_temperature_age_thresholds;
     first([
         (
@@ -195,7 +179,7 @@ fn check_fifo(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> {
             UNSUPPORTED,
             "More than one DB paths are only supported in universal and level compaction styles. ",
         ),
-        (is_fifo && opens_later, UNSUPPORTED, "FIFO compaction is not supported with open_files_async = true."),
+        (is_fifo && db.open_files_async, UNSUPPORTED, "FIFO compaction is not supported with open_files_async = true."),
         (
             !ages.is_empty() && !is_fifo,
             UNSUPPORTED,
@@ -367,18 +351,6 @@ mod tests {
         ] {
             let error = refusal(text).unwrap_or_else(|| panic!("{text} is taken"));
             assert!(error.message().contains(words), "{text}: {error}");
-        }
-    }
-
-    #[test]
-    fn hours_are_of_a_day() {
-        for text in ["23:30", "23:30-24:00", "6:-7:0", ":30-7:30", "1:30-2:30-3:30", "1:60-2:30", "a-b", "-"] {
-            assert!(check_offpeak(text).unwrap_err().message().contains("HH:mm-HH:mm"), "{text}");
-        }
-        assert!(check_offpeak("23:30-23:30").unwrap_err().message().contains("cannot be the same"));
-        assert!(check_offpeak("01:30-1:30").unwrap_err().message().contains("cannot be the same"));
-        for text in ["", "23:30-03:15", "1:30-2:30", "6:0-7:5"] {
-            assert!(check_offpeak(text).is_ok(), "{text}");
         }
     }
 

@@ -1,8 +1,8 @@
 //! What a database works with and an OPTIONS file cannot hold.
 
-use crate::{EventListener, MemoryBudget, WriteBufferManager};
+use crate::{CompactionService, EventListener, MemoryBudget, SstFileManager, WriteBufferManager};
 use ferrock_base::clock::{Clock, SystemClock};
-use ferrock_base::thread::{Spawner, StdSpawner};
+use ferrock_base::thread::{PriorityPools, Spawner, StdSpawner};
 use ferrock_table::TableBlockCache;
 use ferrock_vfs::{FileSystem, RateLimiter};
 use std::fmt;
@@ -18,6 +18,10 @@ pub struct Components {
     pub clock: Option<Arc<dyn Clock>>,
     /// Starts background threads.
     pub spawner: Option<Arc<dyn Spawner>>,
+    /// Pools of threads for flushes and compactions; give the same ones to several databases to bound them together. A
+    /// database gives the pools as many threads as its options let run at once, when it opens and when these change.
+    /// Without them each job has a thread of its own.
+    pub thread_pools: Option<Arc<PriorityPools>>,
     /// Cache of blocks; give the same one to several databases to bound them together.
     pub block_cache: Option<Arc<TableBlockCache>>,
     /// Bounds the memory of memtables; give the same one to several databases to bound them together.
@@ -25,10 +29,14 @@ pub struct Components {
     /// Bounds everything that databases hold in memory, blocks and memtables included: see [`MemoryBudget`]. Block
     /// cache and write buffer manager are then its own, and no others are accepted.
     pub memory_budget: Option<Arc<MemoryBudget>>,
+    /// Counts, bounds and removes tables and blob files; give the same one to several databases to bound them together.
+    pub sst_file_manager: Option<Arc<SstFileManager>>,
     /// Bounds the bytes a second that flush and compaction write.
     pub rate_limiter: Option<Arc<dyn RateLimiter>>,
     /// Hears of flushes, compactions and errors.
     pub listeners: Vec<Arc<dyn EventListener>>,
+    /// Brings compactions to other processes.
+    pub compaction_service: Option<Arc<dyn CompactionService>>,
 }
 
 impl Components {
@@ -49,11 +57,14 @@ impl fmt::Debug for Components {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Components")
             .field("file_system", &self.file_system)
+            .field("thread_pools", &self.thread_pools)
             .field("block_cache", &self.block_cache.is_some())
             .field("write_buffer_manager", &self.write_buffer_manager)
             .field("memory_budget", &self.memory_budget)
+            .field("sst_file_manager", &self.sst_file_manager)
             .field("rate_limiter", &self.rate_limiter.is_some())
             .field("listeners", &self.listeners.len())
+            .field("compaction_service", &self.compaction_service.as_ref().map(|service| service.name()))
             .finish_non_exhaustive()
     }
 }

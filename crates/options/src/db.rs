@@ -1,8 +1,10 @@
 //! Options of a whole database: RocksDB's names and defaults.
 
 use super::components::Components;
+use super::daily_offpeak::DailyOffpeak;
 use super::db_path::DbPath;
 use super::passthrough::Passthrough;
+use ferrock_base::Temperature;
 use ferrock_base::option_enum;
 use ferrock_base::option_table;
 use ferrock_base::option_table::Violation;
@@ -43,12 +45,21 @@ option_table! {
         /// Refuse to go on after the first sign of damage: in recovery, and in background work.
         fixed paranoid_checks: bool = true;
         /// Table files kept open; -1 keeps all. A small number bounds descriptors and memory and opens tables on
-        /// demand.
-        fixed max_open_files: i32 = -1, -1..=i32::MAX => LEAST_BOUND_OF_OPEN_FILES;
+        /// demand. A bound that is set while the database is open is that of tables opened from then on: those that
+        /// are kept open stay so for as long as they are in the tree.
+        mutable max_open_files: i32 = -1, -1..=i32::MAX => LEAST_BOUND_OF_OPEN_FILES;
         /// Threads that open tables when the database opens.
         fixed max_file_opening_threads: i32 = 16, 1..=1024;
+        /// Opening the database does not wait for its tables to be opened: threads do it behind it, and a table that
+        /// cannot be opened is a background error. Needs `skip_stats_update_on_db_open`; not for FIFO compaction.
+        fixed open_files_async: bool = false;
         /// Flushes and compactions at once; a quarter of them (at least one) flush.
         mutable max_background_jobs: i32 = 2, 1..=1024;
+        /// Compactions at once. When it or `max_background_flushes` is not -1, these two count, each as 1 at least, and
+        /// `max_background_jobs` does not.
+        mutable max_background_compactions: i32 = -1, -1..=1024;
+        /// Flushes at once: see `max_background_compactions`.
+        mutable max_background_flushes: i32 = -1, -1..=1024;
         /// Threads that one compaction out of level 0, or one that a caller asked for, may use; 0 as 1.
         mutable max_subcompactions: u32 = 1, 0..=1024;
         /// Bytes of log over all column families after which the families that hold back the oldest log are flushed.
@@ -63,6 +74,10 @@ option_table! {
         fixed manual_wal_flush: bool = false;
         /// Reserve space for the log ahead of writing; off also turns off appending through a mapping.
         fixed allow_fallocate: bool = true;
+        /// The temperature that logs are created with, a hint to the file system.
+        fixed wal_write_temperature: Temperature = Temperature::Unknown;
+        /// That of the MANIFEST, CURRENT, IDENTITY and OPTIONS files.
+        fixed metadata_write_temperature: Temperature = Temperature::Unknown;
         /// Bytes of MANIFEST after which a new one is begun.
         mutable max_manifest_file_size: u64 = 1 << 30, 1..=u64::MAX;
         /// A MANIFEST may also grow to this many percent more than the compact one it began as.
@@ -75,6 +90,9 @@ option_table! {
         fixed verify_sst_unique_id_in_manifest: bool = true;
         /// Do not flush what the log held when the database is opened; keep the log.
         fixed avoid_flush_during_recovery: bool = false;
+        /// Families are flushed together, all that hold anything, and become durable in one step: what was written
+        /// without a log is after a crash at one point of the history in all families. Any flush is one of all.
+        fixed atomic_flush: bool = false;
         /// Do not flush at close what was written without log.
         mutable avoid_flush_during_shutdown: bool = false;
         /// Read tables past the system's page cache.
@@ -94,9 +112,10 @@ option_table! {
         mutable delayed_write_rate: u64 = 16 << 20;
         /// Start writing table bytes back every so many bytes; 0 leaves it to the system.
         mutable bytes_per_sync: u64 = 0;
-        /// The same for the log.
+        /// The same for the log. While the database is open a change begins a new log.
         mutable wal_bytes_per_sync: u64 = 0;
-        /// Bytes read ahead by a compaction.
+        /// Bytes that a compaction reads ahead of each of its inputs; less where there are more than four at the same
+        /// time.
         mutable compaction_readahead_size: usize = 2 << 20;
         /// Bytes buffered in the process before a table being written goes to the system.
         mutable writable_file_max_buffer_size: u64 = 1 << 20, 4096..=(1 << 32);
@@ -107,11 +126,14 @@ option_table! {
         /// Bytes of all memtables together after which the largest is flushed; 0: no bound.
         fixed db_write_buffer_size: u64 = 0;
         /// Least important messages that still go into the LOG.
-        mutable info_log_level: InfoLogLevel = InfoLogLevel::Info;
+        fixed info_log_level: InfoLogLevel = InfoLogLevel::Info;
         /// LOG files kept, the current one included.
         fixed keep_log_file_num: usize = 1000, 1..=usize::MAX;
         /// Bytes of LOG after which a new one is begun. 0: 64 MiB, for an unbounded log fills disks.
         fixed max_log_file_size: u64 = 0;
+        /// Hours of each day, in UTC, in which files are compacted that `periodic_compaction_seconds` makes due before
+        /// these hours come again; empty: none.
+        mutable daily_offpeak_time_utc: DailyOffpeak = DailyOffpeak::default();
         /// Seconds between two dumps of statistics into the LOG; 0: none.
         mutable stats_dump_period_sec: u32 = 600;
     }

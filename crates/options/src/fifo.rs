@@ -9,27 +9,9 @@
 //! A text changes the fields that it names; the others stay. Fields that 7.8 does not know, and would refuse, are
 //! written only where they differ from their defaults.
 
-use ferrock_base::option_enum;
+use ferrock_base::Temperature;
 use ferrock_base::option_table::OptionValue;
 use ferrock_format::options_file::value::parse_struct;
-
-option_enum! {
-    /// How often a file is expected to be read. It is kept for RocksDB and has no effect.
-    pub enum Temperature {
-        /// Nothing is known.
-        Unknown = "kUnknown",
-        /// Often.
-        Hot = "kHot",
-        /// Now and then.
-        Warm = "kWarm",
-        /// Less than warm.
-        Cool = "kCool",
-        /// Rarely.
-        Cold = "kCold",
-        /// Hardly ever.
-        Ice = "kIce",
-    }
-}
 
 /// The temperature of tables from an age on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,11 +31,12 @@ pub struct CompactionOptionsFifo {
     pub allow_compaction: bool,
     /// Not used any more, by RocksDB neither.
     pub age_for_warm: u64,
-    /// The temperatures that tables get with age. Kept for RocksDB; no table is rewritten for its temperature yet.
+    /// The temperatures that tables get with age: the oldest table that has another one is rewritten, one at a time.
+    /// Needs `num_levels` 1.
     pub file_temperature_age_thresholds: Vec<FileTemperatureAge>,
-    /// A table is copied as it is when its temperature changes. No effect yet.
+    /// A table is copied as it is when its temperature changes, and not read entry by entry.
     pub allow_trivial_copy_when_change_temperature: bool,
-    /// Bytes that such a copy reads at a time. No effect yet.
+    /// Bytes that such a copy reads at a time; less than 4 KiB counts as 4 KiB.
     pub trivial_copy_buffer_size: u64,
     /// Bytes of tables and blob files above which the oldest tables are dropped, in place of `max_table_files_size`; 0:
     /// that counts, and blob files do not.

@@ -4,8 +4,9 @@
 //! | module | what |
 //! |---|---|
 //! | `db`, `column_family`, `operation` | the structs that programs fill in |
-//! | `components` | what a file cannot hold: file system, clock, cache, listeners; [`WriteBufferManager`], [`EventListener`] |
+//! | `components` | what a file cannot hold: file system, clock, cache, listeners; [`ConcurrentTaskLimiter`], [`WriteBufferManager`], [`SstFileManager`], [`EventListener`] |
 //! | `persist`, `text` | OPTIONS files and option strings, to and from the structs |
+//! | `online` | what `set_options` may change while a database is open |
 //! | [`passthrough`] | RocksDB's options that are kept and have no effect here |
 //! | `combinations` | options that are good alone and mean nothing together are refused |
 //! | `adjust` | values out of bounds are brought to the nearest good one, with a note |
@@ -18,7 +19,10 @@ mod budgeted;
 mod column_family;
 #[doc(hidden)]
 pub mod combinations;
+mod compaction_service;
 mod components;
+mod concurrent_task_limiter;
+mod daily_offpeak;
 mod db;
 pub mod db_path;
 pub mod dump;
@@ -27,20 +31,31 @@ mod in_place;
 mod listener;
 mod memory_budget;
 mod memtable_factory;
+#[doc(hidden)]
+pub mod online;
 mod operation;
 pub mod passthrough;
 mod persist;
+mod sst_file_manager;
 mod text;
 mod universal;
 mod write_buffer_manager;
 
 pub use column_family::{
     BottommostCompression, ColumnFamilyOptions, ColumnFamilySettings, CompactionPriority, CompactionShape,
-    CompactionStyle, CompressionSettings,
+    CompactionStyle, CompressionSettings, PrepopulateBlobCache,
+};
+pub use compaction_service::{
+    CompactionService, CompactionServiceJobInfo, CompactionServiceJobStatus, CompactionServiceScheduleResponse,
 };
 pub use components::Components;
+pub use concurrent_task_limiter::ConcurrentTaskLimiter;
+#[doc(hidden)]
+pub use concurrent_task_limiter::{AwaitsTask, TaskLimiterToken};
+pub use daily_offpeak::DailyOffpeak;
 pub use db::{DbOptions, DbSettings, InfoLogLevel};
 pub use db_path::DbPath;
+pub use ferrock_base::Temperature;
 pub use ferrock_base::checksum::ChecksumType;
 pub use ferrock_base::compaction_filter::{
     CompactionFilter, CompactionFilterFactory, FilterContext, FilterDecision, FilterFactoryContext,
@@ -69,21 +84,27 @@ pub use ferrock_table::{
     BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, PlainTableOptions, TableBlockCache,
 };
 pub use ferrock_vfs::MmapReads;
-pub use fifo::{CompactionOptionsFifo, FileTemperatureAge, Temperature};
+pub use fifo::{CompactionOptionsFifo, FileTemperatureAge};
 pub use in_place::InPlaceCallback;
-pub use listener::{CompactionEvent, ErrorRecoveryEvent, EventListener, FlushEvent};
+pub use listener::{
+    CompactionEvent, ErrorRecoveryEvent, EventListener, FlushEvent, WriteStallCondition, WriteStallInfo,
+};
 #[doc(hidden)]
 pub use memory_budget::CountedPool;
 pub use memory_budget::{MemoryBudget, MemoryHolder, MemoryReport};
 pub use memtable_factory::{InsertHintPrefixes, MemTableFactory};
 pub use operation::{
-    BlobGarbageCollectionPolicy, BottommostLevelCompaction, CompactRangeOptions, FlushOptions, WriteOptions,
+    BlobGarbageCollectionPolicy, BottommostLevelCompaction, Canceller, CompactRangeOptions, CompactionOptions,
+    FlushOptions, WaitForCompactOptions, WriteOptions,
 };
 pub use passthrough::{
     COLUMN_FAMILY_OPTIONS as COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT, DB_OPTIONS as DB_OPTIONS_WITHOUT_EFFECT,
     DefaultText, Passthrough,
 };
-pub use persist::{LoadedOptions, from_file, load_latest, notes_of, to_file};
+pub use persist::{LoadedOptions, from_file, load_file, load_latest, notes_of, to_file};
+#[doc(hidden)]
+pub use sst_file_manager::{RemovalPlace, SpaceObserver, SpaceReservation};
+pub use sst_file_manager::{SstFileManager, SstFileManagerOptions};
 pub use text::apply_text;
 #[doc(hidden)]
 pub use text::memory_budget_bytes;

@@ -41,6 +41,30 @@ pub struct ErrorRecoveryEvent {
     pub new_error: Option<Error>,
 }
 
+/// How writers of a column family are treated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum WriteStallCondition {
+    /// At full speed.
+    #[default]
+    Normal,
+    /// Slowed down.
+    Delayed,
+    /// They wait.
+    Stopped,
+}
+
+/// A column family has writers treated in another way. The most severe condition of all families holds for the writers
+/// of all of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WriteStallInfo {
+    /// The column family.
+    pub column_family: String,
+    /// The condition until now.
+    pub previous: WriteStallCondition,
+    /// The condition from now on.
+    pub current: WriteStallCondition,
+}
+
 /// Hears of what happens in the background. Called without locks held; a slow listener slows the job it listens to.
 pub trait EventListener: Send + Sync {
     /// A flush ended.
@@ -72,4 +96,10 @@ pub trait EventListener: Send + Sync {
     }
     /// The database accepts writes again.
     fn on_error_recovery_completed(&self) {}
+    /// Writers of a family are slowed down, stopped, or free again. Called by a thread of its own, one change after the
+    /// other in the order in which they happened: a listener may write to the database, although a writer waits.
+    /// Closing the database waits for what was not told yet, unless a listener closes it.
+    fn on_stall_conditions_changed(&self, info: &WriteStallInfo) {
+        let _ = info;
+    }
 }

@@ -153,6 +153,13 @@ impl MemoryBudget {
         counted
     }
 
+    /// Buffers of reads.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn read_buffers(&self) -> &Arc<Account> {
+        &self.read_buffers
+    }
+
     /// Tables that are being written.
     #[doc(hidden)]
     #[must_use]

@@ -1,5 +1,11 @@
 //! Options of single operations other than reads, which need a snapshot of the engine.
 
+use ferrock_base::Temperature;
+use ferrock_format::compression::CompressionType;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 /// How to write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteOptions {
@@ -9,6 +15,9 @@ pub struct WriteOptions {
     pub disable_wal: bool,
     /// Answer `Incomplete` instead of waiting while writers are slowed down or stopped.
     pub no_slowdown: bool,
+    /// The write can wait: while compaction is behind, writes like this share 1 MiB a second, so that the debt grows
+    /// slower and other writes are slowed down later. With `no_slowdown` it is answered `Incomplete` then.
+    pub low_pri: bool,
     /// Skip records of column families that do not exist instead of failing.
     pub ignore_missing_column_families: bool,
 }
@@ -26,11 +35,17 @@ impl WriteOptions {
 pub struct FlushOptions {
     /// Return when the flush is done (default true).
     pub wait: bool,
+    /// The families of one call become durable in one step: a crash leaves what all of them held, or nothing of it.
+    /// With the option `atomic_flush` of the database every flush is like that, and takes all families.
+    pub force_atomic_flush: bool,
+    /// Flush at once, also where that has writers slowed down or stopped. Without it (default) the call waits, with or
+    /// without `wait`, until flushes and compactions have made room, and writers go on meanwhile.
+    pub allow_write_stall: bool,
 }
 
 impl Default for FlushOptions {
     fn default() -> Self {
-        Self { wait: true }
+        Self { wait: true, force_atomic_flush: false, allow_write_stall: false }
     }
 }
 
@@ -78,4 +93,107 @@ pub struct CompactRangeOptions {
     /// The share of them, from the oldest on; `None`, or what is no share: `blob_garbage_collection_age_cutoff` of the
     /// family.
     pub blob_garbage_collection_age_cutoff: Option<f64>,
+    /// Threads that the compaction may use; 0: as `max_subcompactions` of the database says.
+    pub max_subcompactions: u32,
+    /// Ends the call: `Incomplete`, and nothing of the piece that it was at.
+    pub canceled: Option<Canceller>,
+    /// As [`FlushOptions::allow_write_stall`], of the flush that the call begins with.
+    pub allow_write_stall: bool,
+}
+
+/// How to compact files that a caller names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompactionOptions {
+    /// How outputs are compressed; `None` (default): as the family's options say for the output level. The settings of
+    /// the compressor are always those of the family.
+    pub compression: Option<CompressionType>,
+    /// Bytes after which an output is finished (default: one output, whatever its size). Level 0 always gets one.
+    pub output_file_size_limit: u64,
+    /// Threads that the compaction may use; 0: as `max_subcompactions` of the database says. No part is smaller than
+    /// `output_file_size_limit`.
+    pub max_subcompactions: u32,
+    /// Ends the call: `Incomplete`, and the files stay as they were.
+    pub canceled: Option<Canceller>,
+    /// Files that overlap nothing on the way are recorded on the output level and not read (default: they are
+    /// rewritten).
+    pub allow_trivial_move: bool,
+    /// The temperature of the outputs; `Unknown` (default): as the family's options say for the output level. Files
+    /// that are moved keep theirs.
+    pub output_temperature_override: Temperature,
+}
+
+impl Default for CompactionOptions {
+    fn default() -> Self {
+        Self {
+            compression: None,
+            output_file_size_limit: u64::MAX,
+            max_subcompactions: 0,
+            canceled: None,
+            allow_trivial_move: false,
+            output_temperature_override: Temperature::Unknown,
+        }
+    }
+}
+
+/// Ends calls that compact by hand. Clones are one and the same, so one of them can be kept by the thread that decides.
+///
+/// A call looks at it before it begins, about every thousand entries, and while it waits.
+///
+/// ```
+/// use ferrock_options::{Canceller, CompactRangeOptions};
+///
+/// let canceller = Canceller::new();
+/// let options = CompactRangeOptions { canceled: Some(canceller.clone()), ..Default::default() };
+/// canceller.cancel();
+/// assert!(options.canceled.is_some_and(|canceled| canceled.is_canceled()));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Canceller(Arc<AtomicBool>);
+
+impl Canceller {
+    /// One that has not canceled anything.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Shares a flag; true is canceled.
+    #[must_use]
+    pub fn of_flag(flag: Arc<AtomicBool>) -> Self {
+        Self(flag)
+    }
+
+    /// From now on calls that have it end.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    /// Whether calls that have it end.
+    #[must_use]
+    pub fn is_canceled(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+impl PartialEq for Canceller {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Canceller {}
+
+/// How to wait for flushes and compactions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitForCompactOptions {
+    /// Answer `Aborted` while background work is paused; without it the wait goes on behind the pause.
+    pub abort_on_pause: bool,
+    /// Flush all families first.
+    pub flush: bool,
+    /// Wait also until no thread removes obsolete files.
+    pub wait_for_purge: bool,
+    /// Close the database then.
+    pub close_db: bool,
+    /// Answer `TimedOut` when it takes longer; zero (default) waits for as long as there is work.
+    pub timeout: Duration,
 }

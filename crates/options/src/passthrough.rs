@@ -6,8 +6,8 @@
 //!
 //! - a hint (`HINTS`) changes how fast or in how many pieces the work is done, and neither what is stored nor what a
 //!   caller relies on. It is kept and said like a value of a file.
-//! - every other one is refused as `Not implemented` unless it is the default: a caller that asks for an atomic flush
-//!   or for checksums of files must not believe to have them.
+//! - every other one is refused as `Not implemented` unless it is the default: a caller that asks for checksums of
+//!   files must not believe to have them.
 
 use ferrock_base::option_table::{OptionValue, parse_integer};
 use ferrock_base::{Error, Result};
@@ -28,12 +28,10 @@ pub const DB_OPTIONS: &[DefaultText] = &[
     ("allow_ingest_behind", "false"),
     ("allow_mmap_writes", "false"),
     ("async_wal_precreate", "false"),
-    ("atomic_flush", "false"),
     ("avoid_unnecessary_blocking_io", "false"),
     ("background_close_inactive_wals", "false"),
     ("best_efforts_recovery", "false"),
     ("compaction_verify_record_count", "true"),
-    ("daily_offpeak_time_utc", ""),
     ("db_host_id", "__hostname__"),
     ("db_log_dir", ""),
     ("delete_obsolete_files_period_micros", "21600000000"),
@@ -54,11 +52,7 @@ pub const DB_OPTIONS: &[DefaultText] = &[
     ("log_readahead_size", "0"),
     ("lowest_used_cache_tier", "kNonVolatileBlockTier"),
     ("manifest_preallocation_size", "4194304"),
-    ("max_background_compactions", "-1"),
-    ("max_background_flushes", "-1"),
     ("max_compaction_trigger_wakeup_seconds", "43200"),
-    ("metadata_write_temperature", "kUnknown"),
-    ("open_files_async", "false"),
     ("optimize_manifest_for_recovery", "false"),
     ("persist_stats_to_disk", "false"),
     ("prefix_seek_opt_in_only", "false"),
@@ -80,42 +74,29 @@ pub const DB_OPTIONS: &[DefaultText] = &[
     ("verify_manifest_content_on_close", "false"),
     ("wal_compression", "kNoCompression"),
     ("wal_filter", "nullptr"),
-    ("wal_write_temperature", "kUnknown"),
     ("write_thread_max_yield_usec", "100"),
     ("write_thread_slow_yield_usec", "3"),
 ];
 
 /// Options of a column family without effect.
 pub const COLUMN_FAMILY_OPTIONS: &[DefaultText] = &[
-    ("blob_compaction_readahead_size", "0"),
     ("blob_direct_write_partitions", "1"),
     ("block_protection_bytes_per_key", "0"),
-    ("bottommost_file_compaction_delay", "0"),
     ("cf_allow_ingest_behind", "false"),
     ("compression_manager", "nullptr"),
-    ("default_temperature", "kUnknown"),
-    ("default_write_temperature", "kUnknown"),
     ("disallow_memtable_writes", "false"),
     ("enable_blob_direct_write", "false"),
     ("experimental_mempurge_threshold", "0.000000"),
-    ("last_level_temperature", "kUnknown"),
     ("max_write_buffer_size_to_maintain", "0"),
-    ("memtable_avg_op_scan_flush_trigger", "0"),
     ("memtable_batch_lookup_optimization", "false"),
-    ("memtable_max_range_deletions", "0"),
-    ("memtable_op_scan_flush_trigger", "0"),
     ("memtable_protection_bytes_per_key", "0"),
     ("memtable_verify_per_key_checksum_on_seek", "false"),
-    ("min_tombstones_for_range_conversion", "0"),
     ("paranoid_memory_checks", "false"),
     ("persist_user_defined_timestamps", "true"),
     ("preclude_last_level_data_seconds", "0"),
-    ("prepopulate_blob_cache", "kDisable"),
-    ("preserve_internal_time_seconds", "0"),
     ("read_triggered_compaction_threshold", "0.000000"),
     ("report_bg_io_stats", "false"),
     ("sample_for_compression", "0"),
-    ("target_file_size_is_upper_bound", "false"),
     ("uncache_aggressiveness", "0"),
 ];
 
@@ -129,15 +110,10 @@ const HINTS: &[&str] = &[
     "async_wal_precreate",
     "avoid_unnecessary_blocking_io",
     "background_close_inactive_wals",
-    "blob_compaction_readahead_size",
     "blob_direct_write_partitions",
-    "bottommost_file_compaction_delay",
     "compaction_verify_record_count",
-    "daily_offpeak_time_utc",
     "db_host_id",
     "db_log_dir",
-    "default_temperature",
-    "default_write_temperature",
     "delete_obsolete_files_period_micros",
     "dump_malloc_stats",
     "enable_pipelined_write",
@@ -152,25 +128,15 @@ const HINTS: &[&str] = &[
     "follower_catchup_retry_wait_ms",
     "follower_refresh_catchup_period_ms",
     "is_fd_close_on_exec",
-    "last_level_temperature",
     "log_file_time_to_roll",
     "log_readahead_size",
     "lowest_used_cache_tier",
     "manifest_preallocation_size",
-    "max_background_compactions",
-    "max_background_flushes",
     "max_compaction_trigger_wakeup_seconds",
     "max_write_buffer_size_to_maintain",
-    "memtable_avg_op_scan_flush_trigger",
     "memtable_batch_lookup_optimization",
-    "memtable_max_range_deletions",
-    "memtable_op_scan_flush_trigger",
-    "metadata_write_temperature",
-    "min_tombstones_for_range_conversion",
-    "open_files_async",
     "optimize_manifest_for_recovery",
     "prefix_seek_opt_in_only",
-    "prepopulate_blob_cache",
     "read_io_executor_threads",
     "read_triggered_compaction_threshold",
     "recycle_log_file_num",
@@ -182,58 +148,47 @@ const HINTS: &[&str] = &[
     "stats_persist_period_sec",
     "strict_bytes_per_sync",
     "table_cache_numshardbits",
-    "target_file_size_is_upper_bound",
     "uncache_aggressiveness",
     "unordered_write",
     "use_adaptive_mutex",
     "use_direct_io_for_compaction_reads",
     "use_fsync",
-    "wal_write_temperature",
     "write_thread_max_yield_usec",
     "write_thread_slow_yield_usec",
 ];
 
 /// Options of the tables above that RocksDB lets change while a database is open.
 const MUTABLE: &[&str] = &[
-    "blob_compaction_readahead_size",
     "block_protection_bytes_per_key",
-    "bottommost_file_compaction_delay",
     "compression_manager",
-    "daily_offpeak_time_utc",
-    "default_write_temperature",
     "delete_obsolete_files_period_micros",
     "experimental_mempurge_threshold",
     "fast_sst_open",
-    "last_level_temperature",
     "manifest_preallocation_size",
-    "max_background_compactions",
-    "max_background_flushes",
     "max_compaction_trigger_wakeup_seconds",
-    "memtable_avg_op_scan_flush_trigger",
-    "memtable_max_range_deletions",
-    "memtable_op_scan_flush_trigger",
     "memtable_protection_bytes_per_key",
     "memtable_verify_per_key_checksum_on_seek",
-    "min_tombstones_for_range_conversion",
     "optimize_manifest_for_recovery",
     "paranoid_memory_checks",
     "preclude_last_level_data_seconds",
-    "prepopulate_blob_cache",
-    "preserve_internal_time_seconds",
     "read_triggered_compaction_threshold",
     "report_bg_io_stats",
     "sample_for_compression",
     "stats_history_buffer_size",
     "stats_persist_period_sec",
     "strict_bytes_per_sync",
-    "target_file_size_is_upper_bound",
     "uncache_aggressiveness",
     "verify_manifest_content_on_close",
 ];
 
+/// True for an option of `table` that does not change while the database is open.
+pub(crate) fn is_fixed(table: &[DefaultText], name: &str) -> bool {
+    let known = canonical_name(name);
+    table.iter().any(|(row, _)| *row == known) && MUTABLE.binary_search(&known).is_err()
+}
+
 /// Options that RocksDB takes as text and never writes into an OPTIONS file; here only their defaults have a meaning.
 pub(crate) const NEVER_WRITTEN: &[DefaultText] = &[
-    ("blob_cache", "nullptr"),
     ("block_cache_compressed", "nullptr"),
     ("compaction_service", "nullptr"),
     ("env", "nullptr"),
@@ -247,8 +202,6 @@ pub(crate) const NEVER_WRITTEN: &[DefaultText] = &[
     ("table_properties_collectors", ""),
     ("write_buffer_manager", "nullptr"),
 ];
-
-const TEMPERATURES: &[&str] = &["kUnknown", "kHot", "kWarm", "kCool", "kCold", "kIce"];
 
 /// Options that RocksDB 7.8 does not know, and paths, which it does not take empty. Its tools refuse an OPTIONS file
 /// with a name they do not know, so these are written only where they differ from their defaults: a database stays open
@@ -363,20 +316,6 @@ impl Passthrough {
         Ok(true)
     }
 
-    /// Takes a value that a caller sets while the database is open. `Ok(false)`: no option has that name.
-    ///
-    /// # Errors
-    /// As for [`set`](Self::set), and `Invalid argument` for an option that is fixed.
-    pub(crate) fn set_mutable(&mut self, table: &[DefaultText], name: &str, text: &str) -> Result<bool> {
-        let known = canonical_name(name);
-        if table.iter().any(|(row, _)| *row == known) && MUTABLE.binary_search(&known).is_err() {
-            return Err(Error::invalid_argument(format!(
-                "Option not changeable: {name} is fixed while the database is open"
-            )));
-        }
-        self.set(table, name, text)
-    }
-
     /// The text of an option without effect.
     #[must_use]
     pub fn get(&self, table: &[DefaultText], name: &str) -> Option<String> {
@@ -415,28 +354,12 @@ fn is_part_of(text: &str, whole: &str) -> bool {
     fields.iter().all(|field| whole.contains(field))
 }
 
-/// Minutes since midnight of `HH:mm`. As in RocksDB, both may have one digit.
-pub(crate) fn minute_of(text: &str) -> Option<u32> {
-    let (hours, minutes) = text.split_once(':')?;
-    let number = |text: &str, bound: u32| text.parse::<u32>().ok().filter(|number| *number < bound);
-    Some(number(hours, 24)? * 60 + number(minutes, 60)?)
-}
-
-/// True for `HH:mm-HH:mm` of two times.
-fn is_time_range(text: &str) -> bool {
-    let times = text.split_once('-').map(|(from, to)| (minute_of(from), minute_of(to)));
-    times.is_some_and(|(from, to)| from.is_some() && to.is_some() && from != to)
-}
-
 /// True for a text that is of the kind of the default of an option: a number for a number, a known name for a name.
 fn is_value(name: &str, text: &str, default: &str) -> bool {
     let is_one_of = |names: &[&str]| names.contains(&text);
     match name {
         "lowest_used_cache_tier" => is_one_of(&["kVolatileTier", "kVolatileCompressedTier", "kNonVolatileBlockTier"]),
-        "prepopulate_blob_cache" => is_one_of(&["kDisable", "kFlushOnly"]),
         "wal_compression" => CompressionType::parse_option(text).is_some(),
-        "daily_offpeak_time_utc" => is_time_range(text),
-        _ if name.ends_with("_temperature") => is_one_of(TEMPERATURES),
         _ if default.starts_with('{') => parse_struct(text).is_ok(),
         _ if bool::parse_option(default).is_some() && default.len() > 1 => bool::parse_option(text).is_some(),
         _ if default.parse::<i64>().is_ok() => parse_integer(text).is_some(),
@@ -458,7 +381,7 @@ mod tests {
         }
         assert!(is_left_out("fast_sst_open", "false", "false"));
         assert!(!is_left_out("fast_sst_open", "true", "false"));
-        assert!(!is_left_out("atomic_flush", "false", "false"));
+        assert!(!is_left_out("two_write_queues", "false", "false"));
     }
 
     #[test]
@@ -466,26 +389,22 @@ mod tests {
         let mut kept = Passthrough::default();
         for (name, text) in [
             ("use_fsync", "true"),
-            ("max_background_compactions", "4"),
+            ("stats_persist_period_sec", "4"),
             ("table_cache_numshardbits", "4"),
             ("delete_obsolete_files_period_micros", "0"),
             ("enable_pipelined_write", "1"),
             ("lowest_used_cache_tier", "kVolatileTier"),
-            ("daily_offpeak_time_utc", "08:30-19:00"),
             ("db_log_dir", "/var/log/db"),
         ] {
             assert!(kept.set(DB_OPTIONS, name, text).unwrap(), "{name}");
             assert_eq!(kept.get(DB_OPTIONS, name).as_deref(), Some(text));
         }
         assert!(kept.set(DB_OPTIONS, "use_fsync", "0").unwrap());
-        assert_eq!(kept.iter().count(), 7, "back at their defaults: {kept:?}");
+        assert_eq!(kept.iter().count(), 6, "back at their defaults: {kept:?}");
         for (name, text) in [
             ("use_fsync", "perhaps"),
-            ("max_background_compactions", "many"),
-            ("metadata_write_temperature", "kLukewarm"),
-            ("daily_offpeak_time_utc", "8:30-19"),
-            ("daily_offpeak_time_utc", "08:30-24:00"),
-            ("daily_offpeak_time_utc", "08:30-08:30"),
+            ("stats_persist_period_sec", "many"),
+            ("lowest_used_cache_tier", "kLukewarm"),
             ("WAL_ttl_seconds", "x"),
         ] {
             let error = kept.set(DB_OPTIONS, name, text).unwrap_err();
@@ -495,23 +414,22 @@ mod tests {
             let error = kept.set(DB_OPTIONS, name, text).unwrap_err();
             assert_eq!(error.kind(), ferrock_base::ErrorKind::NotSupported, "{error}");
         }
-        assert!(kept.set_mutable(DB_OPTIONS, "max_background_compactions", "8").unwrap());
-        assert!(kept.set_mutable(DB_OPTIONS, "use_fsync", "true").is_err());
-        assert!(!kept.set_mutable(DB_OPTIONS, "no_such_option", "true").unwrap());
+        let fixed = ["stats_persist_period_sec", "use_fsync", "no_such_option"].map(|name| is_fixed(DB_OPTIONS, name));
+        assert_eq!(fixed, [false, true, false]);
     }
 
     #[test]
     fn a_foreign_value_is_kept_and_a_callers_is_refused() {
         let mut kept = Passthrough::default();
         kept.keep(DB_OPTIONS, "recycle_log_file_num", "4");
-        kept.keep(DB_OPTIONS, "atomic_flush", "false");
+        kept.keep(DB_OPTIONS, "two_write_queues", "false");
         kept.keep(DB_OPTIONS, "an_option_of_tomorrow", "x");
         assert_eq!(kept.iter().collect::<Vec<_>>(), [("an_option_of_tomorrow", "x"), ("recycle_log_file_num", "4")]);
-        assert_eq!(kept.get(DB_OPTIONS, "atomic_flush").as_deref(), Some("false"));
-        assert!(kept.set(DB_OPTIONS, "atomic_flush", "true").is_err());
+        assert_eq!(kept.get(DB_OPTIONS, "two_write_queues").as_deref(), Some("false"));
+        assert!(kept.set(DB_OPTIONS, "two_write_queues", "true").is_err());
         assert!(kept.set(DB_OPTIONS, "recycle_log_file_num", "0").unwrap());
-        assert!(kept.set(DB_OPTIONS, "atomic_flush", "0").unwrap(), "a boolean has two spellings");
-        assert!(kept.set(DB_OPTIONS, "atomic_flush", "1").is_err());
+        assert!(kept.set(DB_OPTIONS, "two_write_queues", "0").unwrap(), "a boolean has two spellings");
+        assert!(kept.set(DB_OPTIONS, "two_write_queues", "1").is_err());
         assert!(!kept.set(DB_OPTIONS, "no_such_option", "0").unwrap());
         assert_eq!(kept.entries(DB_OPTIONS).count(), DB_OPTIONS.len());
     }

@@ -11,7 +11,7 @@ use ferrock_base::merge;
 use ferrock_base::option_table::{OptionInfo, OptionValue as _};
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::sst_partitioner;
-use ferrock_base::{Comparator, FileNumber, Result};
+use ferrock_base::{Comparator, Result};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::filter::FilterPolicy;
 use ferrock_format::options_file::value::{escape, format_struct, parse_struct, unescape};
@@ -70,10 +70,17 @@ pub fn load_latest(file_system: &dyn FileSystem, directory: &Path) -> Result<Opt
         .map(|name| name.number)
         .max();
     let Some(number) = newest else { return Ok(None) };
-    let path = directory.join(file_name::options(FileNumber(number.0)));
-    let content = read_file(file_system, &path)?;
-    let file = OptionsFile::parse(&content).map_err(|error| error.in_file(&path))?;
-    Ok(Some(from_file(&file)))
+    load_file(file_system, &directory.join(file_name::options(number))).map(Some)
+}
+
+/// Reads an OPTIONS file.
+///
+/// # Errors
+/// As for [`load_latest`].
+pub fn load_file(file_system: &dyn FileSystem, path: &Path) -> Result<LoadedOptions> {
+    let content = read_file(file_system, path)?;
+    let file = OptionsFile::parse(&content).map_err(|error| error.in_file(path))?;
+    Ok(from_file(&file))
 }
 
 /// Options of a database that are text: with a backslash before `:`, `#` and itself in the file.
@@ -469,7 +476,7 @@ mod tests {
                     compaction_options_fifo={tomorrow=1;max_table_files_size=77;\
                     file_temperature_age_thresholds={{temperature=kWarm;age=1;}:{age=2;}};allow_compaction=maybe;}\n";
         let loaded = from_file(&OptionsFile::parse(text.as_bytes()).unwrap());
-        assert_eq!(loaded.notes.len(), 3, "{:#?}", loaded.notes);
+        assert_eq!(loaded.notes.len(), 2, "{:#?}", loaded.notes);
         let family = loaded.column_family("default").unwrap();
         assert_eq!(family.compaction_options_fifo.max_table_files_size, 77);
         assert_eq!(family.compaction_options_fifo.file_temperature_age_thresholds.len(), 2);

@@ -5,17 +5,17 @@
 //! without effect are kept ([`passthrough`]), and numbers out of their bounds are adjusted when the text is used.
 
 use super::passthrough::{self, Passthrough};
-use super::{ColumnFamilyOptions, ColumnFamilySettings, DbOptions, DbSettings, MemTableFactory, MemoryBudget};
+use super::{ColumnFamilyOptions, DbOptions, MemTableFactory, MemoryBudget};
 use ferrock_base::merge;
 use ferrock_base::option_table::{OptionValue, parse_integer};
 use ferrock_base::prefix::PrefixExtractor;
-use ferrock_base::{Comparator, Error, ErrorKind, Result, compaction_filter, sst_partitioner};
+use ferrock_base::{Comparator, Error, Result, compaction_filter, sst_partitioner};
 use ferrock_cache::CacheOptions;
 use ferrock_format::filter::FilterPolicy;
 use ferrock_format::options_file::value::{NULL_OBJECT, parse_struct};
 use ferrock_format::options_file::{OptionScope, canonical_name, is_deprecated};
 use ferrock_table::options::{BLOCK_BASED_TABLE, PLAIN_TABLE, TableFactory};
-use ferrock_table::{BlockBasedTableOptions, PlainTableOptions, TableBlockCache};
+use ferrock_table::{PlainTableOptions, TableBlockCache};
 use std::sync::Arc;
 
 /// Changes options of a database and of a column family by a text. Retired names are accepted and do nothing; hints
@@ -60,18 +60,18 @@ pub fn apply_text(db: &mut DbOptions, family: &mut ColumnFamilyOptions, text: &s
     }
 }
 
-fn not_recognized(name: &str) -> Error {
+pub(crate) fn not_recognized(name: &str) -> Error {
     Error::invalid_argument(format!("Extra option not recognized: {name}"))
 }
 
 /// Changes the options of a family's tables. `unknown` is the error of a name that is none of theirs.
-fn apply_table_text(family: &mut ColumnFamilyOptions, text: &str, unknown: fn(&str) -> Error) -> Result<()> {
+pub(crate) fn apply_table_text(family: &mut ColumnFamilyOptions, text: &str, unknown: fn(&str) -> Error) -> Result<()> {
     for (name, value) in parse_struct(text)? {
         match name {
             "filter_policy" => family.filter_policy = FilterPolicy::parse(value)?,
             "block_cache" if matches!(value, "" | NULL_OBJECT) => family.block_cache = None,
             "block_cache" => {
-                family.block_cache = Some(TableBlockCache::new(cache_options(value)?));
+                family.block_cache = Some(TableBlockCache::new(cache_options(name, value)?));
             }
             _ => {
                 let is_known = family.table.set(name, value)?
@@ -88,7 +88,11 @@ fn apply_table_text(family: &mut ColumnFamilyOptions, text: &str, unknown: fn(&s
 }
 
 /// Makes a family write plain tables, with some of their options changed.
-fn apply_plain_table_text(family: &mut ColumnFamilyOptions, text: &str, unknown: fn(&str) -> Error) -> Result<()> {
+pub(crate) fn apply_plain_table_text(
+    family: &mut ColumnFamilyOptions,
+    text: &str,
+    unknown: fn(&str) -> Error,
+) -> Result<()> {
     let mut options = PlainTableOptions::clone(&family.table_factory.plain_options());
     for (name, value) in parse_struct(text)? {
         if !options.set(name, value)? {
@@ -100,7 +104,7 @@ fn apply_plain_table_text(family: &mut ColumnFamilyOptions, text: &str, unknown:
 }
 
 /// Which tables a family writes, as `PlainTable` or as `{id=BlockBasedTable;block_size=8k;...}`.
-fn set_table_factory(family: &mut ColumnFamilyOptions, text: &str) -> Result<()> {
+pub(crate) fn set_table_factory(family: &mut ColumnFamilyOptions, text: &str) -> Result<()> {
     let (id, options) = match text.trim().trim_start_matches('{').strip_prefix("id=") {
         Some(rest) => rest.trim_end_matches('}').split_once(';').unwrap_or((rest.trim_end_matches('}'), "")),
         None => (text, ""),
@@ -122,72 +126,10 @@ fn set_table_factory(family: &mut ColumnFamilyOptions, text: &str) -> Result<()>
     }
 }
 
-/// What a change of an open family's options asks for that its tables do not have.
-enum NotMutable<'a> {
-    Unknown(&'a str),
-    Fixed(&'a str),
-}
-
-impl NotMutable<'_> {
-    fn refusal(self) -> Error {
-        Error::invalid_argument(match self {
-            Self::Unknown(name) => format!("Extra option not recognized: {name} is no option of a column family"),
-            Self::Fixed(name) => format!("Option not changeable: {name} is fixed while the database is open"),
-        })
-    }
-}
-
-impl DbOptions {
-    /// Sets an option that may change while the database is open from its text.
-    #[doc(hidden)]
-    pub fn set_mutable(&mut self, name: &str, value: &str) -> Result<()> {
-        match DbSettings::TABLE.iter().find(|info| info.name == name) {
-            Some(info) if !info.flags.is_mutable => Err(Error::new(
-                ErrorKind::NotFound,
-                format!("Unrecognized option: {name} cannot change while the database is open"),
-            )),
-            Some(_) => self.settings.set(name, value).map(drop),
-            None if self.passthrough.set_mutable(passthrough::DB_OPTIONS, name, value)? => Ok(()),
-            None if is_deprecated(OptionScope::Db, name) => Ok(()),
-            None => {
-                Err(Error::new(ErrorKind::NotFound, format!("Unrecognized option: {name} is no option of a database")))
-            }
-        }
-    }
-}
-
-impl ColumnFamilyOptions {
-    /// Sets an option of the family or of its tables that may change while the database is open from its text.
-    #[doc(hidden)]
-    pub fn set_mutable(&mut self, name: &str, value: &str) -> Result<()> {
-        if name == "block_based_table_factory" {
-            return parse_struct(value)?
-                .into_iter()
-                .try_for_each(|(name, value)| self.set_mutable_of_table(name, value));
-        }
-        match ColumnFamilySettings::TABLE.iter().find(|info| info.name == name) {
-            Some(info) if !info.flags.is_mutable => Err(NotMutable::Fixed(name).refusal()),
-            Some(_) => self.settings.set(name, value).map(drop),
-            None if self.passthrough.set_mutable(passthrough::COLUMN_FAMILY_OPTIONS, name, value)? => Ok(()),
-            None if is_deprecated(OptionScope::ColumnFamily, name) => Ok(()),
-            None => self.set_mutable_of_table(name, value),
-        }
-    }
-
-    fn set_mutable_of_table(&mut self, name: &str, value: &str) -> Result<()> {
-        match BlockBasedTableOptions::TABLE.iter().find(|info| info.name == name) {
-            Some(info) if !info.flags.is_mutable => Err(NotMutable::Fixed(name).refusal()),
-            Some(_) => self.table.set(name, value).map(drop),
-            None if is_deprecated(OptionScope::BlockBasedTable, name) => Ok(()),
-            None => Err(NotMutable::Unknown(name).refusal()),
-        }
-    }
-}
-
 /// Options of a cache: a size, or a list of RocksDB's names and our `fail_when_full`.
-fn cache_options(text: &str) -> Result<CacheOptions> {
+fn cache_options(option: &str, text: &str) -> Result<CacheOptions> {
     let mut options = CacheOptions::default();
-    let wrong = |what: String| Error::invalid_argument(format!("option block_cache: {what}"));
+    let wrong = |what: String| Error::invalid_argument(format!("option {option}: {what}"));
     let size = |value: &str| {
         let size = parse_integer(value).and_then(|bytes| usize::try_from(bytes).ok());
         size.ok_or_else(|| wrong(format!("{value:?} is not a size")))
@@ -247,6 +189,8 @@ fn set_component(family: &mut ColumnFamilyOptions, name: &str, value: &str) -> R
             }
             family.compaction_filter_factory = None;
         }
+        "blob_cache" if matches!(value, "" | NULL_OBJECT) => family.blob_cache = None,
+        "blob_cache" => family.blob_cache = Some(TableBlockCache::new(cache_options(name, value)?)),
         "table_factory" => set_table_factory(family, value)?,
         "block_based_table_factory" => {
             family.table_factory = TableFactory::BlockBased;
@@ -282,6 +226,7 @@ pub fn memory_budget_bytes(value: &str) -> Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ColumnFamilySettings, DbSettings};
     use ferrock_base::ErrorKind;
     use ferrock_format::options_file::{OptionsFile, Section};
 
@@ -330,7 +275,9 @@ mod tests {
             let error = of(text).unwrap_err();
             assert!(error.kind() == ErrorKind::InvalidArgument && error.to_string().contains(part), "{text}: {error}");
         }
-        let parsed = |text| cache_options(text).map(|options| (options.high_pri_pool_ratio, options.fail_when_full));
+        let parsed = |text| {
+            cache_options("block_cache", text).map(|options| (options.high_pri_pool_ratio, options.fail_when_full))
+        };
         assert_eq!(parsed("high_pri_pool_ratio=0.6;fail_when_full=true").unwrap(), (0.6, true));
     }
 
@@ -412,10 +359,12 @@ mod tests {
 
     #[test]
     fn hints_are_accepted_and_kept() {
-        let (db, family) =
-            apply("use_fsync=true; max_background_flushes=3; bottommost_file_compaction_delay=1").unwrap();
-        assert_eq!(db.passthrough.iter().collect::<Vec<_>>(), [("max_background_flushes", "3"), ("use_fsync", "true")]);
-        assert_eq!(family.passthrough.iter().collect::<Vec<_>>(), [("bottommost_file_compaction_delay", "1")]);
+        let (db, family) = apply("use_fsync=true; stats_persist_period_sec=3; uncache_aggressiveness=1").unwrap();
+        assert_eq!(
+            db.passthrough.iter().collect::<Vec<_>>(),
+            [("stats_persist_period_sec", "3"), ("use_fsync", "true")]
+        );
+        assert_eq!(family.passthrough.iter().collect::<Vec<_>>(), [("uncache_aggressiveness", "1")]);
     }
 
     #[test]
@@ -430,7 +379,7 @@ mod tests {
             ("memtable_factory=cuckoo", InvalidArgument, "cuckoo"),
             ("memtable_factory={id=vector;nonsense=1}", InvalidArgument, "not recognized: memtable_factory"),
             ("memtable_factory={id=hash_linkedlist;log_when_flash=maybe}", InvalidArgument, "maybe"),
-            ("atomic_flush=true", NotSupported, "atomic_flush"),
+            ("two_write_queues=true", NotSupported, "two_write_queues"),
             ("enable_blob_direct_write=true", NotSupported, "enable_blob_direct_write"),
             ("table_factory=CuckooTable", NotSupported, "CuckooTable"),
             ("compaction_filter=Mine", NotSupported, "Mine"),

@@ -50,9 +50,11 @@ pub struct CompactionOptionsUniversal {
     pub stop_style: CompactionStopStyle,
     /// Runs that do not overlap are recorded on the output level and not read.
     pub allow_trivial_move: bool,
-    /// Kept for RocksDB: size amplification is reduced by parts of the last two levels. Here whole runs are merged.
+    /// Size amplification is reduced by merges of about `max_compaction_bytes`: parts of the two oldest runs, where
+    /// their files lie so that this costs little more. Else all runs are merged. Of no use with `num_levels` 1.
     pub incremental: bool,
-    /// Kept for RocksDB: how long files are marked before a compaction of them begins. Here it begins at once.
+    /// A merge into the last level that waits for a thread of the bottom pool keeps only the oldest of its runs, and
+    /// chooses the others when it begins: newer ones can be merged meanwhile. Without such a pool merges begin at once.
     pub reduce_file_locking: bool,
 }
 

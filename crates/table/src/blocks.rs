@@ -52,6 +52,8 @@ pub enum CachedBlock {
     Index(IndexBlock),
     /// A filter, or a partition of one.
     Filter(FilterBlock),
+    /// A value of a blob file.
+    Blob(Box<[u8]>),
 }
 
 impl CachedBlock {
@@ -62,6 +64,7 @@ impl CachedBlock {
             Self::Data(block) => block.memory_bytes(),
             Self::Index(block) => block.memory_bytes(),
             Self::Filter(block) => block.allocated + size_of::<Self>(),
+            Self::Blob(value) => value.len() + size_of::<Self>(),
         }
     }
 
@@ -69,7 +72,7 @@ impl CachedBlock {
     pub(crate) fn is_mapped(&self) -> bool {
         match self {
             Self::Data(block) => block.is_mapped(),
-            Self::Index(_) => false,
+            Self::Index(_) | Self::Blob(_) => false,
             Self::Filter(block) => block.allocated == 0,
         }
     }
@@ -187,7 +190,7 @@ impl PinnedBlock<'_> {
     }
 }
 
-/// A value kept in place in its block.
+/// A value kept in place in its block, or a value of a blob file.
 #[derive(Clone, Debug)]
 pub struct BlockPin {
     block: BlockRef,
@@ -195,12 +198,20 @@ pub struct BlockPin {
 }
 
 impl BlockPin {
+    /// A value of a blob file; of another kind of block there is nothing.
+    #[must_use]
+    pub fn of_blob(block: Handle<CachedBlock>) -> Self {
+        let length = if let CachedBlock::Blob(value) = &*block { value.len() } else { 0 };
+        Self { block, value: 0..length }
+    }
+
     /// The value.
     #[inline]
     #[must_use]
     pub fn value(&self) -> &[u8] {
         match &*self.block {
             CachedBlock::Data(block) => block.bytes().get(self.value.clone()).unwrap_or(&[]),
+            CachedBlock::Blob(value) => value.get(self.value.clone()).unwrap_or(&[]),
             CachedBlock::Index(_) | CachedBlock::Filter(_) => &[],
         }
     }

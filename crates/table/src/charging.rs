@@ -38,6 +38,9 @@ pub struct CacheUsageOptions {
     /// The charge is taken once, when the table is opened. Index and filter partitions are not in it: they are blocks
     /// of the cache.
     pub block_based_table_reader: ChargeDecision,
+    /// The cache of values in blob files, where it is another one than the block cache: its usage as a whole. When the
+    /// block cache has no room, a value is handed out without being kept. Fallback: not charged.
+    pub blob_cache: ChargeDecision,
 }
 
 impl CacheUsageOptions {
@@ -48,6 +51,7 @@ impl CacheUsageOptions {
             EntryRole::CompressionDictionaryBuildingBuffer => (self.compression_dictionary_building_buffer, true),
             EntryRole::FilterConstruction => (self.filter_construction, false),
             EntryRole::BlockBasedTableReader => (self.block_based_table_reader, false),
+            EntryRole::BlobCache => (self.blob_cache, false),
             _ => return false,
         };
         match decision {
@@ -64,6 +68,7 @@ impl CacheUsageOptions {
             (self.compression_dictionary_building_buffer, EntryRole::CompressionDictionaryBuildingBuffer),
             (self.filter_construction, EntryRole::FilterConstruction),
             (self.block_based_table_reader, EntryRole::BlockBasedTableReader),
+            (self.blob_cache, EntryRole::BlobCache),
         ];
         let enabled = all.into_iter().filter(|(decision, _)| *decision == ChargeDecision::Enabled);
         enabled.map(|(_, role)| role.name()).collect()

@@ -158,9 +158,14 @@ impl Default for MetadataCacheOptions {
 
 impl OptionValue for MetadataCacheOptions {
     fn parse_option(text: &str) -> Option<Self> {
+        Self::default().changed_by(text)
+    }
+
+    /// As in RocksDB, fields that are not named stay.
+    fn changed_by(&self, text: &str) -> Option<Self> {
         let text = text.trim();
         let text = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(text);
-        let mut options = Self::default();
+        let mut options = *self;
         for field in text.split(';').map(str::trim).filter(|field| !field.is_empty()) {
             let (name, value) = field.split_once('=')?;
             let tier = PinningTier::parse_option(value)?;
@@ -199,7 +204,7 @@ option_table! {
         /// Search a user-defined index first.
         mutable use_udi_as_primary_index: bool = false;
         /// The user-defined index.
-        fixed user_defined_index_factory: String = "nullptr".to_owned();
+        mutable user_defined_index_factory: String = "nullptr".to_owned();
         /// Which metadata blocks stay pinned in the cache. A pinned top level is with the open table; pinned partitions
         /// are read when it is opened.
         mutable metadata_cache_options: MetadataCacheOptions = MetadataCacheOptions::default();

@@ -83,11 +83,27 @@ impl TableBuilder {
         }
     }
 
+    /// As [`estimated_file_size`](Self::estimated_file_size), but rather more than less: a file that is finished now
+    /// is not larger.
+    #[must_use]
+    pub fn most_file_size(&self) -> u64 {
+        match self {
+            Self::Block(builder) => builder.most_file_size(),
+            Self::Plain(builder) => builder.file_size(),
+        }
+    }
+
     /// True when the kind of the table has no room for an entry that was added, as its format has limits that a
     /// block-based table does not have.
     #[must_use]
     pub fn is_out_of_its_limits(&self, error: ErrorKind) -> bool {
         matches!(self, Self::Plain(_)) && matches!(error, ErrorKind::InvalidArgument | ErrorKind::NotSupported)
+    }
+
+    /// The encoded times of the table's sequence numbers, known when its entries are; in place of those of the
+    /// parameters.
+    pub fn set_seqno_to_time_map(&mut self, encoded: Vec<u8>) {
+        of_kind!(self, builder => builder.params_mut().seqno_to_time_map = encoded);
     }
 
     /// Completes the table, makes the file durable and closes it. The directory entry is the caller's.

@@ -8,6 +8,7 @@
 //! | [`compaction`] | what to compact, and what remains of the entries that are merged |
 //! | [`job`] | flushes and compactions, run without a database |
 //! | [`blob`] | values that lie in blob files |
+//! | [`seqno_time`] | when sequence numbers were written |
 //! | [`table_cache`] | open tables, bounded by the number of open files |
 //! | [`places`] | the directories of a database |
 //!
@@ -23,5 +24,6 @@ pub mod job;
 mod kept_table;
 pub mod places;
 pub mod read;
+pub mod seqno_time;
 pub mod table_cache;
 pub mod version;

@@ -150,6 +150,17 @@ impl TablePaths {
         }
     }
 
+    /// These directories and `output`, with the path id of that. All path ids that a MANIFEST may have mean what they
+    /// did.
+    #[must_use]
+    pub fn with_output(&self, output: &Path) -> (Self, u32) {
+        const PATH_IDS: u32 = 4;
+        let own = (0..PATH_IDS).map(|id| self.directory(id).to_path_buf());
+        let mut paths = self.clone();
+        paths.directories = own.chain([output.to_path_buf()]).collect();
+        (paths, PATH_IDS)
+    }
+
     /// The location of a file of a path id, by its name.
     pub fn locate(&self, path_id: u32, name: &str) -> FileLocation {
         let path = self.directory(path_id).join(name);

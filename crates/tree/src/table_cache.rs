@@ -25,7 +25,7 @@ use crate::version::{FileMetadata, FileStatistics};
 use arc_swap::ArcSwap;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::thread::Spawner;
-use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result};
+use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result, Temperature};
 use ferrock_format::file_name;
 use ferrock_table::{
     BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, PlainTableOptions, ReadStats, Table, TableBlockCache,
@@ -45,12 +45,18 @@ mod tests;
 /// The open tables of a database.
 #[derive(Debug)]
 pub struct OpenTables {
+    bound: ArcSwap<Bound>,
+    kept: Arc<AtomicUsize>,
+    budget: Option<OpenFileBudget>,
+}
+
+/// How many tables may be open, and those of them that another may take the place of.
+#[derive(Debug)]
+struct Bound {
     /// How many tables may stay open in their `FileMetadata`.
     most_kept: usize,
-    kept: Arc<AtomicUsize>,
     /// The others; `None` where all are kept.
     shards: Option<Box<[RwLock<Shard>]>>,
-    budget: Option<OpenFileBudget>,
 }
 
 /// How many tables a database may have open where a process may have `process_limit` files open. A quarter, and at
@@ -95,34 +101,42 @@ impl OpenTables {
     /// Keeps at most `max_open_files` tables open, and no more than the budget; a negative number sets no other bound.
     #[must_use]
     pub fn new(max_open_files: i32, budget: Option<OpenFileBudget>) -> Self {
-        let most = budget.map_or(usize::MAX, |budget| budget.tables);
-        let (most_kept, capacity) = match (usize::try_from(max_open_files), budget) {
-            (Ok(bound), _) => (0, bound.min(most)),
-            (Err(_), Some(_)) => (most - most / 4, most / 4),
-            (Err(_), None) => return Self { most_kept: usize::MAX, kept: Arc::default(), shards: None, budget },
-        };
-        let count = if capacity >= SHARDS * 4 { SHARDS } else { 1 };
-        let shard = || RwLock::new(Shard { capacity: (capacity / count).max(1), ..Shard::default() });
-        Self { most_kept, kept: Arc::default(), shards: Some((0..count).map(|_| shard()).collect()), budget }
+        Self { bound: ArcSwap::from_pointee(Bound::new(max_open_files, budget)), kept: Arc::default(), budget }
+    }
+
+    /// Another bound, for tables that are opened from now on. Cached tables are closed, and opened again when they are
+    /// read; those that are kept stay open for as long as they are in the tree, for readers hold them without a count.
+    pub fn set_max_open_files(&self, max_open_files: i32) {
+        self.bound.store(Arc::new(Bound::new(max_open_files, self.budget)));
+    }
+
+    /// A bound of blob files that are open, beside `max_open_files` tables; negative without one.
+    #[must_use]
+    pub fn blob_files_at_once(&self, max_open_files: i32) -> i32 {
+        let most = self.budget.and_then(|budget| i32::try_from(budget.tables / 4).ok());
+        match most {
+            Some(most) if max_open_files < 0 || most < max_open_files => most,
+            _ => max_open_files,
+        }
     }
 
     /// Tables that may stay open in their `FileMetadata`.
     #[must_use]
     pub fn most_kept(&self) -> usize {
-        self.most_kept
+        self.bound.load().most_kept
     }
 
     /// A place among the tables that stay open, if one is free.
     fn keep(&self) -> Option<Arc<KeepPermit>> {
-        let more = |kept: usize| (kept < self.most_kept).then(|| kept + 1);
+        let most_kept = self.most_kept();
+        let more = |kept: usize| (kept < most_kept).then(|| kept + 1);
         self.kept.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
         Some(Arc::new(KeepPermit::new(Arc::clone(&self.kept))))
     }
 
     /// Closes a table of the cache that nothing uses; false when there is none.
     fn close_one(&self) -> bool {
-        let shards = self.shards.iter().flatten();
-        shards.into_iter().any(|shard| {
+        self.bound.load().shards.iter().flatten().any(|shard| {
             let mut shard = shard.write();
             let unused = shard.slots.iter().find(|slot| slot.table.is_unshared()).map(|slot| slot.number);
             unused.is_some_and(|number| shard.remove(number))
@@ -160,7 +174,7 @@ impl OpenTables {
     #[must_use]
     #[cfg(test)]
     pub fn len(&self) -> usize {
-        self.shards.iter().flatten().map(|shard| shard.read().slots.len()).sum()
+        self.bound.load().shards.iter().flatten().map(|shard| shard.read().slots.len()).sum()
     }
 
     /// True when a bounded cache has no table.
@@ -170,13 +184,9 @@ impl OpenTables {
         self.len() == 0
     }
 
-    fn shard(&self, number: FileNumber) -> Option<&RwLock<Shard>> {
-        let shards = self.shards.as_ref()?;
-        shards.get(usize::try_from(number.0 % shards.len() as u64).ok()?)
-    }
-
     fn get(&self, number: FileNumber) -> Option<Table> {
-        let shard = self.shard(number)?.read();
+        let bound = self.bound.load();
+        let shard = bound.shard(number)?.read();
         let slot = &shard.slots[*shard.positions.get(&number)?];
         slot.was_used.store(true, Ordering::Relaxed);
         Some(slot.table.clone())
@@ -184,7 +194,8 @@ impl OpenTables {
 
     /// Adds a table and returns it, or the one that another thread added first.
     fn insert(&self, number: FileNumber, table: Table) -> Table {
-        let Some(shard) = self.shard(number) else { return table };
+        let bound = self.bound.load();
+        let Some(shard) = bound.shard(number) else { return table };
         let mut shard = shard.write();
         if let Some(&position) = shard.positions.get(&number) {
             return shard.slots[position].table.clone();
@@ -205,8 +216,28 @@ impl OpenTables {
 
     /// Closes a table whose file is to be deleted.
     pub fn evict(&self, number: FileNumber) {
-        let Some(shard) = self.shard(number) else { return };
+        let bound = self.bound.load();
+        let Some(shard) = bound.shard(number) else { return };
         shard.write().remove(number);
+    }
+}
+
+impl Bound {
+    fn new(max_open_files: i32, budget: Option<OpenFileBudget>) -> Self {
+        let most = budget.map_or(usize::MAX, |budget| budget.tables);
+        let (most_kept, capacity) = match (usize::try_from(max_open_files), budget) {
+            (Ok(bound), _) => (0, bound.min(most)),
+            (Err(_), Some(_)) => (most - most / 4, most / 4),
+            (Err(_), None) => return Self { most_kept: usize::MAX, shards: None },
+        };
+        let count = if capacity >= SHARDS * 4 { SHARDS } else { 1 };
+        let shard = || RwLock::new(Shard { capacity: (capacity / count).max(1), ..Shard::default() });
+        Self { most_kept, shards: Some((0..count).map(|_| shard()).collect()) }
+    }
+
+    fn shard(&self, number: FileNumber) -> Option<&RwLock<Shard>> {
+        let shards = self.shards.as_ref()?;
+        shards.get(usize::try_from(number.0 % shards.len() as u64).ok()?)
     }
 }
 
@@ -241,6 +272,10 @@ pub struct MutableTableCacheParams {
     pub max_pinned_l0_file_size: u64,
     /// Cache of blocks.
     pub block_cache: Option<Arc<TableBlockCache>>,
+    /// The family's prefix extractor.
+    pub prefix_extractor: Option<PrefixExtractor>,
+    /// How index and filter of plain tables are made that have none in their file.
+    pub plain_options: Arc<PlainTableOptions>,
 }
 
 /// How the tables of a column family are opened.
@@ -256,13 +291,9 @@ pub struct TableCacheParams {
     pub mutable: MutableTableCacheParams,
     /// What is charged to it beside blocks.
     pub cache_usage: CacheUsageOptions,
-    /// The family's prefix extractor.
-    pub prefix_extractor: Option<PrefixExtractor>,
-    /// How index and filter of plain tables are made that have none in their file.
-    pub plain_options: Arc<PlainTableOptions>,
     /// The family's `bloom_locality`.
     pub bloom_locality: u32,
-    /// How the files are opened.
+    /// How the files are opened; the temperature is that of tables without a recorded one.
     pub file_options: RandomAccessOptions,
     /// Compare each table's unique id with the MANIFEST's.
     pub verify_unique_id: bool,
@@ -428,8 +459,8 @@ impl TableCache {
             options: Arc::clone(&mutable.table_options),
             cache: mutable.block_cache.clone(),
             cache_usage,
-            prefix_extractor: params.prefix_extractor.clone(),
-            plain_options: Arc::clone(&params.plain_options),
+            prefix_extractor: mutable.prefix_extractor.clone(),
+            plain_options: Arc::clone(&mutable.plain_options),
             bloom_locality: params.bloom_locality,
             largest_sequence: Some(file.largest_seqno),
             expected_unique_id: unique_id,
@@ -455,9 +486,14 @@ impl TableCache {
     /// Opens the file under its name, or the name that LevelDB gave tables.
     fn open_file(&self, file: &FileMetadata) -> Result<Arc<dyn RandomAccessFile>> {
         let params = &self.params;
+        let temperature = match file.temperature {
+            Temperature::Unknown => params.file_options.temperature,
+            recorded => recorded,
+        };
+        let options = RandomAccessOptions { temperature, ..params.file_options };
         let open = |name: String| {
             let location = params.paths.locate(file.path_id, &name);
-            params.open_tables.make_room(|| location.open(&*params.file_system, &params.file_options))
+            params.open_tables.make_room(|| location.open(&*params.file_system, &options))
         };
         open(file_name::table(file.number)).or_else(|error| {
             if !error.is_not_found() {

@@ -98,6 +98,15 @@ pub trait FileSystem: Send + Sync + Debug {
     /// `Io` when the file does not exist or cannot be written, `NoSpace` when it cannot be extended.
     fn truncate(&self, path: &Path, length_bytes: u64) -> Result<()>;
 
+    /// Names that the file has.
+    ///
+    /// # Errors
+    /// `Io`, with [`Error::is_not_found`](ferrock_base::Error::is_not_found) when no file has this name;
+    /// `Not supported` where files have no count.
+    fn link_count(&self, path: &Path) -> Result<u64> {
+        Err(ferrock_base::Error::not_supported("this file system does not count the names of a file").in_file(path))
+    }
+
     /// Names in a directory, without `.` and `..`, sorted. Names that are not UTF-8 are left out.
     ///
     /// # Errors

@@ -49,7 +49,7 @@ pub use ranges::{
     ReadBuffer, ReadClass, ReadContext, ReadLabel, ReadLayer, ReadStream, read_owned, read_range, read_ranges,
 };
 pub use rate_limiter::{IoPriority, RateLimiter, TokenBucket};
-pub use util::{copy_file, read_file, write_file_atomically, write_file_synced};
+pub use util::{copy_file, read_file, write_file_atomically, write_file_atomically_as, write_file_synced};
 
 /// The machine's files, with the read backend that the environment asks for or the machine allows.
 #[cfg(unix)]

@@ -1,5 +1,7 @@
 //! How a file is opened.
 
+use ferrock_base::Temperature;
+
 /// What a written file is for. Counters are kept per purpose; the purpose has no other effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WritePurpose {
@@ -46,6 +48,9 @@ pub struct RandomAccessOptions {
     pub mmap: bool,
     /// Tell the kernel that readahead would be wasted.
     pub advise_random: bool,
+    /// How often the file is expected to be read: for file systems that have several kinds of places. Those here do
+    /// nothing with it.
+    pub temperature: Temperature,
 }
 
 /// How to open a file for one pass from start to end.
@@ -78,6 +83,8 @@ pub struct WritableOptions {
     /// end in zeros. An append that does not cross a multiple of 32 KiB in the file is there as a whole or starts with
     /// eight zero bytes. Ignored with `direct`.
     pub mapped_append: bool,
+    /// As of [`RandomAccessOptions::temperature`].
+    pub temperature: Temperature,
 }
 
 impl Default for WritableOptions {
@@ -89,6 +96,7 @@ impl Default for WritableOptions {
             bytes_per_sync: 0,
             buffer_bytes: 64 << 10,
             mapped_append: false,
+            temperature: Temperature::Unknown,
         }
     }
 }

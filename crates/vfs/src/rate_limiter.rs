@@ -3,6 +3,10 @@
 //! [`TokenBucket`] refills at a fixed rate and holds at most a tenth of a second's worth, so a burst never exceeds
 //! that. Larger requests are granted in pieces, so that requests of higher priority are served in between. Time and
 //! waiting come from a [`Clock`], so that tests control them.
+//!
+//! An *auto-tuned* bucket has the lowest rate that its requests need, between a twentieth of a largest one and that, by
+//! RocksDB's rules: it begins at half. About every ten seconds it looks in how many tenths of a second a request had to
+//! wait: in none, the rate falls to the lowest; in less than half of them, by 5 %; in more than 90 %, it rises by 5 %.
 
 use std::fmt;
 use std::sync::Arc;
@@ -39,6 +43,17 @@ struct BucketState {
     refilled_at_us: u64,
     waiting: [usize; 4],
     granted_bytes: [u64; 4],
+    tuning: Option<Tuning>,
+}
+
+/// What an auto-tuned bucket has seen since its rate changed.
+#[derive(Debug)]
+struct Tuning {
+    max_bytes_per_second: u64,
+    since_us: u64,
+    /// Intervals in which a request had to wait, and the last of them.
+    drained: u64,
+    last_drained: Option<u64>,
 }
 
 /// A [`RateLimiter`] that refills a bucket at a fixed rate.
@@ -51,10 +66,62 @@ pub struct TokenBucket {
 /// A request that was passed over this often is served whatever its priority, so that none starves.
 const MAX_PASSED_OVER: u32 = 10;
 const BYTE: u128 = 1_000_000;
+/// What the waits of an auto-tuned bucket are counted by, and after how many of them it is tuned.
+const INTERVAL_US: u64 = 100_000;
+const INTERVALS_PER_TUNING: u64 = 100;
+/// The largest rate is this many times the lowest.
+const TUNED_RANGE: u64 = 20;
+/// Parts of a hundred of the intervals with a wait, below which the rate falls and above which it rises, and by how
+/// much.
+const LOW_PERCENT: u64 = 50;
+const HIGH_PERCENT: u64 = 90;
+const STEP_PERCENT: u64 = 5;
+
+impl Tuning {
+    fn note_wait(&mut self, now_us: u64) {
+        let interval = now_us.saturating_sub(self.since_us) / INTERVAL_US;
+        if self.last_drained != Some(interval) {
+            self.last_drained = Some(interval);
+            self.drained += 1;
+        }
+    }
+
+    /// The next rate after `rate`, when it is time for one.
+    fn next_rate(&mut self, rate: u64, now_us: u64) -> Option<u64> {
+        let intervals = now_us.saturating_sub(self.since_us) / INTERVAL_US;
+        if intervals < INTERVALS_PER_TUNING {
+            return None;
+        }
+        let percent = self.drained * 100 / intervals;
+        (self.since_us, self.drained, self.last_drained) = (now_us, 0, None);
+        let lowest = (self.max_bytes_per_second / TUNED_RANGE).max(1);
+        let scaled =
+            |part: u64, of: u64| u64::try_from(u128::from(rate) * u128::from(part) / u128::from(of)).unwrap_or(rate);
+        Some(match percent {
+            0 => lowest,
+            1..LOW_PERCENT => scaled(100, 100 + STEP_PERCENT).max(lowest),
+            _ if percent > HIGH_PERCENT => scaled(100 + STEP_PERCENT, 100).max(rate + 1).min(self.max_bytes_per_second),
+            _ => rate,
+        })
+    }
+}
 
 impl BucketState {
     fn burst_bytes(&self) -> u64 {
         (self.bytes_per_second / 10).max(1)
+    }
+
+    /// Takes a rate over from now on.
+    fn set_rate(&mut self, bytes_per_second: u64) {
+        self.bytes_per_second = bytes_per_second.max(1);
+        self.available = self.available.min(u128::from(self.burst_bytes()) * BYTE);
+    }
+
+    fn tune(&mut self, now_us: u64) {
+        let rate = self.bytes_per_second;
+        if let Some(next) = self.tuning.as_mut().and_then(|tuning| tuning.next_rate(rate, now_us)) {
+            self.set_rate(next);
+        }
     }
 
     fn refill(&mut self, now_us: u64) {
@@ -91,17 +158,40 @@ impl TokenBucket {
             refilled_at_us: clock.monotonic_us(),
             waiting: [0; 4],
             granted_bytes: [0; 4],
+            tuning: None,
         };
         state.available = u128::from(state.burst_bytes()) * BYTE;
         Self { state: Mutex::new(state), clock }
     }
 
-    /// Changes the rate (at least 1); waiting requests see it at their next attempt.
+    /// A bucket that finds out which rate its requests need, up to `max_bytes_per_second` (at least 1).
+    #[must_use]
+    pub fn auto_tuned(max_bytes_per_second: u64, clock: Arc<dyn Clock>) -> Self {
+        let max_bytes_per_second = max_bytes_per_second.max(1);
+        let since_us = clock.monotonic_us();
+        let bucket = Self::new(max_bytes_per_second / 2, clock);
+        bucket.state.lock().tuning = Some(Tuning { max_bytes_per_second, since_us, drained: 0, last_drained: None });
+        bucket
+    }
+
+    /// Changes the rate (at least 1), or the largest one of an auto-tuned bucket; waiting requests see it at their next
+    /// attempt.
     pub fn set_bytes_per_second(&self, bytes_per_second: u64) {
         let mut state = self.state.lock();
         state.refill(self.clock.monotonic_us());
-        state.bytes_per_second = bytes_per_second.max(1);
-        state.available = state.available.min(u128::from(state.burst_bytes()) * BYTE);
+        match &mut state.tuning {
+            None => state.set_rate(bytes_per_second),
+            Some(tuning) => {
+                tuning.max_bytes_per_second = bytes_per_second.max(1);
+                state.set_rate(bytes_per_second / 2);
+            }
+        }
+    }
+
+    /// The rate of now.
+    #[must_use]
+    pub fn bytes_per_second(&self) -> u64 {
+        self.state.lock().bytes_per_second
     }
 
     /// Bytes granted so far at one priority.
@@ -115,9 +205,16 @@ impl TokenBucket {
         let mut counted = false;
         loop {
             let mut state = self.state.lock();
-            state.refill(self.clock.monotonic_us());
+            let now_us = self.clock.monotonic_us();
+            state.refill(now_us);
+            state.tune(now_us);
             let piece = left.min(state.burst_bytes());
             let outcome = state.take(piece, priority, passed_over);
+            if outcome.is_err()
+                && let Some(tuning) = &mut state.tuning
+            {
+                tuning.note_wait(now_us);
+            }
             if outcome.is_err() != counted {
                 counted = !counted;
                 let waiting = &mut state.waiting[priority as usize];

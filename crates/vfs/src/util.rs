@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use ferrock_base::{Error, ErrorKind, Result};
+use ferrock_base::{Error, ErrorKind, Result, Temperature};
 
 use crate::file::WritableFile;
 use crate::file_system::FileSystem;
@@ -57,7 +57,11 @@ pub fn read_file(file_system: &dyn FileSystem, path: &Path) -> Result<Vec<u8>> {
 /// # Errors
 /// Those of creating, writing and syncing the file, which may then be there in part.
 pub fn write_file_synced(file_system: &dyn FileSystem, path: &Path, contents: &[u8]) -> Result<()> {
-    let mut file = file_system.create_writable(path, &WritableOptions::default())?;
+    write_synced_as(file_system, path, contents, Temperature::Unknown)
+}
+
+fn write_synced_as(file_system: &dyn FileSystem, path: &Path, contents: &[u8], temperature: Temperature) -> Result<()> {
+    let mut file = file_system.create_writable(path, &WritableOptions { temperature, ..WritableOptions::default() })?;
     write_and_sync(file.as_mut(), contents)
 }
 
@@ -79,11 +83,25 @@ pub fn write_file_atomically(
     temporary: &Path,
     contents: &[u8],
 ) -> Result<()> {
+    write_file_atomically_as(file_system, path, temporary, contents, Temperature::Unknown)
+}
+
+/// As [`write_file_atomically`]; the file is created with the hint `temperature`.
+///
+/// # Errors
+/// As of [`write_file_atomically`].
+pub fn write_file_atomically_as(
+    file_system: &dyn FileSystem,
+    path: &Path,
+    temporary: &Path,
+    contents: &[u8],
+    temperature: Temperature,
+) -> Result<()> {
     let dir = path.parent().filter(|_| path.parent() == temporary.parent()).ok_or_else(|| {
         Error::invalid_argument(format!("{} and {} are not in one directory", path.display(), temporary.display()))
     })?;
-    let written =
-        write_file_synced(file_system, temporary, contents).and_then(|()| file_system.rename(temporary, path));
+    let written = write_synced_as(file_system, temporary, contents, temperature)
+        .and_then(|()| file_system.rename(temporary, path));
     if let Err(error) = written {
         // Best effort: the first error is the one to report.
         let _ = file_system.remove_file(temporary);

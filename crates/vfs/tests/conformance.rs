@@ -456,7 +456,7 @@ fn the_rate_limiter_is_asked_for_every_byte() {
 fn direct_and_mapped_reads_exclude_each_other() {
     everywhere(|file_system, dir| {
         write(file_system, &dir.join("file"), b"x");
-        let options = RandomAccessOptions { direct: true, mmap: true, advise_random: false };
+        let options = RandomAccessOptions { direct: true, mmap: true, ..Default::default() };
         let error = file_system.open_random_access(&dir.join("file"), &options).map(drop).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     });

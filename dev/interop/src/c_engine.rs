@@ -1,10 +1,11 @@
 //! Any library with RocksDB's C interface: the real one, or Ferrock's.
 
 use crate::engine::{
-    Cursor, Database, Engine, FAMILIES, IterHow, OpenMode, Outcome, Record, WriteHow, table_directories,
+    Cursor, Database, Engine, FAMILIES, IterHow, OpenMode, Outcome, Record, WriteHow, columns, table_directories,
 };
 use crate::library::{Functions, Object, c_text};
 use crate::settings::{FamilySettings, Settings, TableKind};
+use ferrock::WriteBatch;
 use std::ffi::{CString, c_char, c_int};
 use std::path::Path;
 use std::ptr::{null, null_mut};
@@ -228,6 +229,7 @@ impl CDatabase {
                     let (key, value) = ((chars(key), key.len()), (chars(value), value.len()));
                     (f.writebatch_put_cf)(batch, self.handles[*family], key.0, key.1, value.0, value.1);
                 }
+                Record::PutEntity(..) => return Err("an entity in a batch of records".to_owned()),
                 Record::Merge(family, key, value) => {
                     let (key, value) = ((chars(key), key.len()), (chars(value), value.len()));
                     (f.writebatch_merge_cf)(batch, self.handles[*family], key.0, key.1, value.0, value.1);
@@ -253,6 +255,26 @@ impl CDatabase {
         let (family, pointer, length) = (self.handles[family], chars(key), key.len());
         // SAFETY: database, options and family exist.
         f.checked(|error| unsafe { (f.singledelete_cf)(self.db, options.object, family, pointer, length, error) })
+    }
+
+    /// A batch of one entity, which the C interface can only take in the form of its bytes.
+    fn write_entity(&self, family: usize, key: &[u8], value: &[u8], options: &Owned) -> Outcome<()> {
+        let f = self.functions;
+        let (id_of, create) = f
+            .column_family_handle_get_id
+            .zip(f.writebatch_create_from)
+            .ok_or("no batches from bytes, so no entities")?;
+        let mut batch = WriteBatch::new();
+        // SAFETY: the family exists.
+        let id = unsafe { id_of(self.handles[family]) };
+        batch.put_entity_cf(id, key, &columns(value)).map_err(|error| error.to_string())?;
+        // SAFETY: the bytes are copied by the call; what it returns is destroyed once.
+        let made = unsafe { create(chars(batch.data()), batch.data().len()) };
+        // SAFETY: database, options and batch exist.
+        let written = f.checked(|error| unsafe { (f.write)(self.db, options.object, made, error) });
+        // SAFETY: as above; it is not used any more.
+        unsafe { (f.writebatch_destroy)(made) };
+        written
     }
 
     fn write_batch(&self, records: &[Record], options: &Owned) -> Outcome<()> {
@@ -283,12 +305,18 @@ impl Database for CDatabase {
             (f.writeoptions_set_sync)(options.object, how.sync.into());
             (f.writeoptions_disable_WAL)(options.object, how.disable_wal.into());
         }
-        // A library that has no single deletion in batches gets the batch in parts.
-        let is_alone =
-            |record: &Record| matches!(record, Record::SingleDelete(..)) && f.writebatch_singledelete_cf.is_none();
+        // What the library cannot add to a batch goes by itself.
+        let is_alone = |record: &Record| match record {
+            Record::SingleDelete(..) => f.writebatch_singledelete_cf.is_none(),
+            Record::PutEntity(..) => true,
+            _ => false,
+        };
         for part in batch.chunk_by(|first, second| !is_alone(first) && !is_alone(second)) {
             match part {
-                [Record::SingleDelete(family, key)] => self.single_delete(*family, key, &options)?,
+                [Record::SingleDelete(family, key)] if f.writebatch_singledelete_cf.is_none() => {
+                    self.single_delete(*family, key, &options)?;
+                }
+                [Record::PutEntity(family, key, value)] => self.write_entity(*family, key, value, &options)?,
                 _ => self.write_batch(part, &options)?,
             }
         }
@@ -361,9 +389,9 @@ impl Database for CDatabase {
         Ok(Some(borrowed(value, length).to_vec()))
     }
 
-    fn multi_get(&self, family: usize, keys: &[&[u8]]) -> Outcome<Vec<Option<Vec<u8>>>> {
+    fn multi_get(&self, family: usize, keys: &[&[u8]], snapshot: Option<usize>) -> Outcome<Vec<Option<Vec<u8>>>> {
         let f = self.functions;
-        let options = self.read_options(None);
+        let options = self.read_options(snapshot);
         let families = vec![self.handles[family]; keys.len()];
         let (pointers, lengths): (Vec<_>, Vec<_>) = keys.iter().map(|key| (chars(key), key.len())).unzip();
         let mut values: Vec<*mut c_char> = vec![null_mut(); keys.len()];

@@ -126,7 +126,7 @@ impl Checker<'_> {
             self.lookup(number, key, model.get(key), None)?;
         }
         let keys: Vec<&[u8]> = targets.iter().map(Vec::as_slice).collect();
-        let values = self.db.multi_get(number, &keys).map_err(|error| format!("multi_get: {error}"))?;
+        let values = self.db.multi_get(number, &keys, None).map_err(|error| format!("multi_get: {error}"))?;
         for (key, got) in keys.iter().zip(&values) {
             self.comparisons += 1;
             if got.as_ref() != model.get(key) {

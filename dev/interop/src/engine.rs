@@ -13,11 +13,18 @@ pub const FAMILIES: [&str; 2] = ["default", "second"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
     Put(usize, Vec<u8>, Vec<u8>),
+    /// Of an entity that reads as the value: see [`columns`].
+    PutEntity(usize, Vec<u8>, Vec<u8>),
     Merge(usize, Vec<u8>, Vec<u8>),
     Delete(usize, Vec<u8>),
     SingleDelete(usize, Vec<u8>),
     /// From the first key up to the second, which is left out.
     DeleteRange(usize, Vec<u8>, Vec<u8>),
+}
+
+/// The columns of an entity that reads as `value`: a large one, and a small one.
+pub fn columns(value: &[u8]) -> [(&[u8], &[u8]); 3] {
+    [(b"", value), (b"again", value), (b"small", b"1")]
 }
 
 /// How a batch is written.
@@ -70,7 +77,7 @@ pub trait Database {
     fn snapshot(&mut self) -> Outcome<()>;
     fn release_snapshot(&mut self, number: usize) -> Outcome<()>;
     fn get(&self, family: usize, key: &[u8], snapshot: Option<usize>) -> Outcome<Option<Vec<u8>>>;
-    fn multi_get(&self, family: usize, keys: &[&[u8]]) -> Outcome<Vec<Option<Vec<u8>>>>;
+    fn multi_get(&self, family: usize, keys: &[&[u8]], snapshot: Option<usize>) -> Outcome<Vec<Option<Vec<u8>>>>;
     fn iterate(&self, family: usize, how: &IterHow) -> Outcome<Box<dyn Cursor + '_>>;
     /// Reads every block of every table. False when the interface cannot ask for it.
     fn verify_checksum(&self) -> Outcome<bool>;

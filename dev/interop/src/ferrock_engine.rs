@@ -1,7 +1,7 @@
 //! Ferrock through its Rust interface.
 
 use crate::engine::{
-    Cursor, Database, Engine, FAMILIES, IterHow, OpenMode, Outcome, Record, WriteHow, table_directories,
+    Cursor, Database, Engine, FAMILIES, IterHow, OpenMode, Outcome, Record, WriteHow, columns, table_directories,
 };
 use crate::settings::{FamilySettings, Settings, TableKind};
 use ferrock::options::{
@@ -128,6 +128,7 @@ impl Database for FerrockDatabase {
             let id = |family: &usize| self.families[*family].id();
             match record {
                 Record::Put(family, key, value) => records.put_cf(id(family), key, value),
+                Record::PutEntity(family, key, value) => records.put_entity_cf(id(family), key, &columns(value)),
                 Record::Merge(family, key, operand) => records.merge_cf(id(family), key, operand),
                 Record::Delete(family, key) => records.delete_cf(id(family), key),
                 Record::SingleDelete(family, key) => records.single_delete_cf(id(family), key),
@@ -170,8 +171,9 @@ impl Database for FerrockDatabase {
         Ok(value.map(|value| value.to_vec()))
     }
 
-    fn multi_get(&self, family: usize, keys: &[&[u8]]) -> Outcome<Vec<Option<Vec<u8>>>> {
-        let values = self.db.multi_get_cf(&self.families[family], &ReadOptions::default(), keys);
+    fn multi_get(&self, family: usize, keys: &[&[u8]], snapshot: Option<usize>) -> Outcome<Vec<Option<Vec<u8>>>> {
+        let options = ReadOptions { snapshot: self.snapshot_of(snapshot), ..ReadOptions::default() };
+        let values = self.db.multi_get_cf(&self.families[family], &options, keys);
         values.into_iter().map(|value| Ok(value.map_err(text)?.map(|value| value.to_vec()))).collect()
     }
 

@@ -187,6 +187,9 @@ impl<'a> Writer<'a> {
             let family = if both { random.below(FAMILIES.len()) } else { family };
             let merge = self.fixed.merges[family];
             batch.push(match random.below(100) {
+                0..7 if self.fixed.has_entities => {
+                    Record::PutEntity(family, self.key(family, random), value(merge, random))
+                }
                 0..58 => Record::Put(family, self.key(family, random), value(merge, random)),
                 58..72 => Record::Delete(family, self.key(family, random)),
                 72..86 => Record::Merge(family, self.key(family, random), operand(merge, random)),
@@ -375,7 +378,10 @@ mod tests {
                     Record::DeleteRange(_, begin, end) => {
                         assert!(*begin.max(end) < SINGLE_DELETE_PREFIX.as_bytes().to_vec())
                     }
-                    Record::Put(_, key, _) | Record::Merge(_, key, _) | Record::Delete(_, key) => {
+                    Record::Put(_, key, _)
+                    | Record::PutEntity(_, key, _)
+                    | Record::Merge(_, key, _)
+                    | Record::Delete(_, key) => {
                         assert!(!key.starts_with(b"~"));
                     }
                 }

@@ -119,6 +119,8 @@ functions! {
         create_default_env: () -> Object;
         env_destroy: (Object);
         writebatch_singledelete_cf: (Object, Object, *const c_char, usize);
+        writebatch_create_from: (*const c_char, usize) -> Object;
+        column_family_handle_get_id: (Object) -> u32;
         compactoptions_set_bottommost_level_compaction: (Object, c_uchar);
         compact_range_cf_opt: (Object, Object, Object, *const c_char, usize, *const c_char, usize, ErrorSlot);
         verify_checksum: (Object, Object, ErrorSlot);

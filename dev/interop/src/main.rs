@@ -5,6 +5,7 @@
     reason = "a tool for developers: it owns no database, and reads the clock, the tree and other processes as they are"
 )]
 
+mod alike;
 mod answers;
 mod archive;
 mod c_engine;
@@ -83,8 +84,12 @@ enum Task {
     },
     /// The same calls of the C interface to RocksDB 11.8.1 and to Ferrock's library, and their answers compared.
     Answers(AnswersArguments),
-    /// Histories, answers, tables, golden databases, rewritings and wide tables.
+    /// One history under many sets of options, by RocksDB 11.8.1 and Ferrock's library, which must answer alike.
+    Alike(AlikeArguments),
+    /// Histories, answers, histories under many options, tables, golden databases, rewritings and wide tables.
     All(HistoriesArguments),
+    #[command(hide = true)]
+    AlikeCase(alike::Case),
     #[command(hide = true)]
     AnswersCase {
         #[arg(long)]
@@ -180,6 +185,19 @@ struct AnswersArguments {
     ferrock_library: Option<PathBuf>,
 }
 
+#[derive(clap::Args)]
+struct AlikeArguments {
+    /// Seeds: one, or FIRST..LAST, both included.
+    #[arg(long, default_value = "1..16", value_parser = parse_seeds)]
+    seeds: RangeInclusive<u64>,
+    /// Play the file that a failure printed, and print all answers.
+    #[arg(long, value_name = "FILE")]
+    replay: Option<PathBuf>,
+    /// Ferrock's library, built from crates/capi [default: the one beside this program].
+    #[arg(long, value_name = "PATH")]
+    ferrock_library: Option<PathBuf>,
+}
+
 #[derive(clap::Args, Default)]
 struct TablesArguments {
     /// Databases of random values instead, of these seeds: one, or FIRST..LAST, both included.
@@ -239,10 +257,14 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             let histories = histories(&directory, library, &arguments, json)?;
             let asked = AnswersArguments { seeds: 1..=160, ferrock_library: arguments.ferrock_library.clone() };
             let answers = answers_of_both(&directory, library, &asked, json)?;
+            let asked =
+                AlikeArguments { seeds: 1..=16, replay: None, ferrock_library: arguments.ferrock_library.clone() };
+            let alike = alike_under_options(&directory, library, &asked, json)?;
             let tables = all_tables(&directory, library, &TablesArguments::default(), json)?;
             let rewritings = rewritings(&directory, library, "", json)?;
             let wide = wide_tables(&directory, library, 0..=11, json)?;
-            Ok(golden_databases(&directory, library, "", json)? && rewritings && tables && answers && histories && wide)
+            let golden = golden_databases(&directory, library, "", json)?;
+            Ok(golden && rewritings && tables && answers && alike && histories && wide)
         }
         Task::Worker { release, library, ferrock_library, seed, directory, from_turn } => {
             let release = settings::Release::parse(&release)?;
@@ -260,6 +282,8 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             let rows = tables::rows_from_text(kind, release, &rows)?;
             Ok(report::said(tables::case::play(tables::case::Job { release, kind, library, rows, seed, directory })))
         }
+        Task::Alike(arguments) => alike_under_options(&directory, library, &arguments, json),
+        Task::AlikeCase(case) => Ok(report::said(alike::play_case(&case))),
         Task::Answers(arguments) => answers_of_both(&directory, library, &arguments, json),
         Task::AnswersCase { seed, directory, library } => {
             let outcome = answers::player::play(seed, &directory, &library);
@@ -333,6 +357,24 @@ fn answers_of_both(
     let libraries = answers::Libraries { rocksdb: &fetched.current, ferrock: &ferrock };
     let results = answers::run(&libraries, &directory.join("answers"), arguments.seeds.clone());
     Ok(report::answers(&results, start.elapsed(), json))
+}
+
+fn alike_under_options(
+    directory: &Path,
+    rocksdb_library: Option<&Path>,
+    arguments: &AlikeArguments,
+    json: bool,
+) -> Result<bool, String> {
+    let fetched = fetch::fetch(directory, rocksdb_library)?;
+    let ferrock = arguments.ferrock_library.clone().map_or_else(own_library, Ok)?;
+    let scratch = directory.join("alike");
+    let places = alike::Places { rocksdb: &fetched.current, ferrock: &ferrock, scratch: &scratch };
+    if let Some(file) = &arguments.replay {
+        return alike::replay(&places, file);
+    }
+    let start = std::time::Instant::now();
+    let results = alike::run(&places, arguments.seeds.clone());
+    Ok(report::alike(&results, start.elapsed(), json))
 }
 
 fn wide_tables(

@@ -29,7 +29,9 @@ impl Model {
     pub fn apply(&mut self, batch: &[Record]) {
         for record in batch {
             match record {
-                Record::Put(family, key, value) => drop(self.families[*family].map.insert(key.clone(), value.clone())),
+                Record::Put(family, key, value) | Record::PutEntity(family, key, value) => {
+                    self.families[*family].map.insert(key.clone(), value.clone());
+                }
                 Record::Merge(family, key, operand) => self.families[*family].merge(key, operand),
                 Record::Delete(family, key) | Record::SingleDelete(family, key) => {
                     self.families[*family].map.remove(key);

@@ -1,5 +1,6 @@
 //! What is printed.
 
+use crate::alike::AlikeResult;
 use crate::answers::{self, AnswersResult};
 use crate::engine::Outcome;
 use crate::fetch::Fetched;
@@ -269,6 +270,31 @@ pub fn wide_tables(results: &[WideResult], took: Duration, json: bool) -> bool {
     println!(
         "wide tables: {} of {} failed; RocksDB saw {rows} rows as Ferrock wrote them, and Ferrock those of its tables; {:.1} s",
         failed,
+        results.len(),
+        took.as_secs_f64()
+    );
+    failed == 0
+}
+
+/// Histories under many sets of options; true when every answer was RocksDB's.
+pub fn alike(results: &[AlikeResult], took: Duration, json: bool) -> bool {
+    let failed = results.iter().filter(|result| result.failure.is_some()).count();
+    if json {
+        let histories = results
+            .iter()
+            .map(|result| json!({"seed": result.seed, "answers": result.answers, "failure": result.failure}));
+        println!("{}", json!({"alike": histories.collect::<Vec<_>>(), "seconds": took.as_secs_f64()}));
+        return failed == 0;
+    }
+    for result in results {
+        if let Some(failure) = &result.failure {
+            println!("FAILED: seed {}: {failure}\n  again: interop alike --seeds {}", result.seed, result.seed);
+        }
+    }
+    let answers: usize = results.iter().map(|result| result.answers).sum();
+    println!(
+        "alike: {} of {} histories, {answers} answers as RocksDB's, in {:.1} s",
+        results.len() - failed,
         results.len(),
         took.as_secs_f64()
     );

@@ -32,13 +32,8 @@ const FORMS: &[&str] = &[
 ];
 
 /// Properties that may differ: in databases with this in their names, and why.
-const ALLOWED: &[(&str, &str, &str)] = &[
-    ("dict-", "num_data_blocks", "RocksDB 11.8.1 writes 0 into tables with a dictionary"),
-    ("seqno-time-mapping", "key_largest_seqno", NO_TIMES),
-    ("seqno-time-mapping", "seqno_to_time_map, pairs", NO_TIMES),
-];
-
-const NO_TIMES: &str = "preserve_internal_time_seconds is not built: compaction drops the times of writing";
+const ALLOWED: &[(&str, &str, &str)] =
+    &[("dict-", "num_data_blocks", "RocksDB 11.8.1 writes 0 into tables with a dictionary")];
 
 /// What became of a database.
 #[derive(Default)]

@@ -170,7 +170,11 @@ pub struct Fixed {
     /// Turns change between levels and a queue that is never longer than it may be.
     is_queue: bool,
     has_blobs: bool,
+    /// Some values are the default columns of entities: RocksDB before 11 does not read those with blob files.
+    pub has_entities: bool,
     recycles_logs: bool,
+    /// RocksDB's turns may; atomic flushes, which do not go with that, are drawn in the other histories.
+    pipelines_writes: bool,
     /// The prefix extractor of each family, in histories with plain tables: RocksDB opens those with no other.
     plain_extractors: Option<Vec<&'static str>>,
     /// Snapshots cannot be taken then.
@@ -192,7 +196,9 @@ impl Fixed {
             is_universal: false,
             is_queue: false,
             has_blobs: false,
+            has_entities: false,
             recycles_logs: false,
+            pipelines_writes: false,
             plain_extractors: None,
             updates_in_place: false,
         }
@@ -225,8 +231,10 @@ impl Fixed {
             // 7.8.3 drops files of a queue that was compacted by levels before, and dies of a compaction by hand there.
             is_queue: is_queue(seed) && release == Release::Current,
             has_blobs: random.percent(40),
+            has_entities: seed % 4 < 2 && release == Release::Current && !has_updates_in_place(seed),
             // 7.8.3 recycles in one mode only, and crashes in it as soon as it flushes.
             recycles_logs: random.percent(20) && release == Release::Current,
+            pipelines_writes: random.percent(50),
             plain_extractors: None,
             updates_in_place: has_updates_in_place(seed),
         };
@@ -240,12 +248,24 @@ impl Fixed {
         drawn
     }
 
+    /// For histories that every engine must answer alike: both families have block-based tables in the order of bytes.
+    pub fn draw_alike(seed: u64, random: &mut Random) -> Self {
+        let mut fixed = Self::plain(Release::Current, vec![Order::Bytewise; 2], vec![Merge::StringAppend; 2], 3);
+        fixed.seed = seed;
+        fixed.num_levels = random.between(2, 7);
+        fixed.is_universal = random.percent(40);
+        fixed.has_blobs = random.percent(40);
+        fixed.recycles_logs = random.percent(20);
+        fixed.pipelines_writes = random.percent(50);
+        fixed
+    }
+
     fn have_plain_tables(&mut self, random: &mut Random) {
         // 7.8.3 dies of fixed prefixes here too, of keys that are asked for and shorter.
         let known = if self.release == Release::Old { &PREFIX_EXTRACTORS[..3] } else { &PREFIX_EXTRACTORS[..] };
         let extractors: Vec<_> = self.orders.iter().map(|_| *random.choose(known)).collect();
         self.has_range_deletions = false;
-        self.has_blobs = false;
+        (self.has_blobs, self.has_entities) = (false, false);
         self.is_universal = false;
         // Nothing turns all tables of a queue into one kind.
         self.is_queue = false;
@@ -354,16 +374,16 @@ fn draw_db(drawn: &mut Drawn, fixed: &Fixed, is_ferrock: bool, is_first: bool) {
     drawn.flag("allow_fallocate", 70);
     drawn.one_of("bytes_per_sync", &["0", "65536"]);
     if is_ferrock {
+        drawn.flag("atomic_flush", if fixed.pipelines_writes { 0 } else { 40 });
         return;
     }
     drawn.set("recycle_log_file_num", if fixed.recycles_logs { 2 } else { 0 });
     drawn.one_of("wal_compression", &["kNoCompression", "kNoCompression", "kZSTD"]);
     drawn.flag("track_and_verify_wals_in_manifest", 30);
-    // Not both at once.
-    let together = drawn.random.below(10);
-    drawn.set("enable_pipelined_write", together < 3);
+    drawn.flag("enable_pipelined_write", if fixed.pipelines_writes { 60 } else { 0 });
     // 7.8.3 as Debian builds it dies of an assertion in atomic flushes.
-    drawn.set("atomic_flush", (3..5).contains(&together) && fixed.release == Release::Current);
+    let flushes_together = !fixed.pipelines_writes && fixed.release == Release::Current;
+    drawn.flag("atomic_flush", if flushes_together { 40 } else { 0 });
     if fixed.release == Release::Current {
         drawn.flag("track_and_verify_wals", 20);
     }
@@ -403,6 +423,7 @@ fn draw_family(drawn: &mut Drawn, fixed: &Fixed, family: usize, is_ferrock: bool
                 "{size_ratio=50;max_size_amplification_percent=20}",
                 "{min_merge_width=3;stop_style=kCompactionStopStyleSimilarSize}",
                 "{allow_trivial_move=true;compression_size_percent=50}",
+                "{incremental=true;max_size_amplification_percent=20}",
             ],
         );
     }
@@ -450,14 +471,17 @@ fn draw_family(drawn: &mut Drawn, fixed: &Fixed, family: usize, is_ferrock: bool
         drawn.one_of("memtable_protection_bytes_per_key", &["0", "8"]);
     }
     if fixed.has_blobs {
-        drawn.set("enable_blob_files", true);
+        drawn.flag("enable_blob_files", 85);
         drawn.one_of("min_blob_size", &["0", "20", "300"]);
         drawn.one_of("blob_file_size", &["500", "20000", "268435456"]);
-        drawn.one_of("blob_compression_type", &["kNoCompression", "kLZ4Compression", "kZSTD"]);
+        // 7.8.3 fails to flush what the others make larger.
+        let kinds = ["kNoCompression", "kLZ4Compression", "kZSTD"];
+        drawn.one_of("blob_compression_type", if fixed.release == Release::Old { &kinds } else { &COMPRESSIONS });
         drawn.one_of("blob_file_starting_level", &["0", "0", "1"]);
         drawn.flag("enable_blob_garbage_collection", 60);
         drawn.one_of("blob_garbage_collection_age_cutoff", &["0.250000", "0.500000", "1.000000"]);
-        drawn.one_of("blob_garbage_collection_force_threshold", &["1.000000", "0.500000"]);
+        drawn.one_of("blob_garbage_collection_force_threshold", &["1.000000", "0.500000", "0.200000"]);
+        drawn.one_of("blob_compaction_readahead_size", &["0", "300", "2097152"]);
     }
     prefix
 }

@@ -13,6 +13,8 @@
 #![warn(missing_docs)]
 #![expect(clippy::panic, reason = "a test says by a panic what it found")]
 
+pub mod history;
+
 use std::fmt::Write as _;
 use std::path::Path;
 

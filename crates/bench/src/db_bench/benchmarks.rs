@@ -36,6 +36,8 @@ pub(crate) enum Work {
     SeekRandom,
     MultiReadRandom,
     NewIterator,
+    /// Rows put at the end and deleted at the front.
+    Queue,
     Update,
     Delete {
         order: Order,
@@ -103,6 +105,12 @@ pub(crate) const TABLE: &[Benchmark] = &[
     row("readreverse", Work::ReadSequential { is_reverse: true }, "iterate back from the last key"),
     row("seekrandom", Work::SeekRandom, "seek random keys, and seek_nexts steps from each"),
     row("multireadrandom", Work::MultiReadRandom, "look up batch_size random keys at a time"),
+    Benchmark {
+        name: "queue",
+        is_fresh: true,
+        work: Work::Queue,
+        help: "num rounds: put at the end, find the first row, delete it",
+    },
     row("newiterator", Work::NewIterator, "make iterators"),
     row("readwhilewriting", Work::ReadWhileWriting { seeks: false }, "readrandom, and one more thread that writes"),
     row(

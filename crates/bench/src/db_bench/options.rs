@@ -56,6 +56,7 @@ pub(crate) fn build(values: &Values) -> Result<EngineOptions, String> {
     builder.memtables()?;
     builder.index()?;
     builder.cache()?;
+    builder.blob_cache()?;
     builder.charging()?;
     builder.compaction()?;
     builder.components()?;
@@ -318,6 +319,38 @@ impl Builder<'_> {
         Ok(())
     }
 
+    /// The cache of values in blob files.
+    fn blob_cache(&mut self) -> Result<(), String> {
+        if self.counts(&["prepopulate_blob_cache"]) {
+            let text = match self.values.text("prepopulate_blob_cache") {
+                "0" => "kDisable",
+                "1" => "kFlushOnly",
+                text => text,
+            };
+            set(&mut self.out, Scope::Family, "prepopulate_blob_cache", text)?;
+        }
+        let shard_bits: i32 = self.values.get("blob_cache_numshardbits")?;
+        let capacity_bytes: usize = self.values.get("blob_cache_size")?;
+        let is_shared = self.values.bool("use_shared_block_and_blob_cache");
+        if !self.values.bool("use_blob_cache") {
+            return Ok(());
+        }
+        self.out.family.blob_cache = match self.out.db.components.block_cache.clone() {
+            Some(shared) if is_shared => Some(shared),
+            None if is_shared => {
+                return Err("--use_blob_cache without a block cache: give a --cache_size that is not negative, or \
+                            --use_shared_block_and_blob_cache=false"
+                    .to_owned());
+            }
+            _ => Some(TableBlockCache::new(CacheOptions {
+                capacity_bytes,
+                shard_bits: u32::try_from(shard_bits).ok(),
+                ..CacheOptions::default()
+            })),
+        };
+        Ok(())
+    }
+
     /// Memory beside blocks that is charged to the cache.
     fn charging(&mut self) -> Result<(), String> {
         let values = self.values;
@@ -326,6 +359,7 @@ impl Builder<'_> {
             ("charge_compression_dictionary_building_buffer", &mut usage.compression_dictionary_building_buffer),
             ("charge_filter_construction", &mut usage.filter_construction),
             ("charge_table_reader", &mut usage.block_based_table_reader),
+            ("charge_blob_cache", &mut usage.blob_cache),
         ] {
             *decision = match (values.is_given(flag), values.bool(flag)) {
                 (false, _) => ChargeDecision::Fallback,
@@ -347,7 +381,7 @@ impl Builder<'_> {
             let components = &mut self.out.db.components;
             (components.block_cache, components.write_buffer_manager) = (None, None);
             components.memory_budget = Some(MemoryBudget::new(budget));
-            self.out.family.block_cache = None;
+            (self.out.family.block_cache, self.out.family.blob_cache) = (None, None);
         }
         Ok(())
     }
@@ -431,11 +465,8 @@ impl Builder<'_> {
             let text = additional.replace(',', ":");
             set(&mut self.out, Scope::Family, "max_bytes_for_level_multiplier_additional", &text)?;
         }
-        let jobs: [i32; 2] =
-            [self.values.get("max_background_compactions")?, self.values.get("max_background_flushes")?];
-        if jobs.iter().any(|count| *count != -1) && !self.values.is_given("max_background_jobs") {
-            self.out.db.settings.max_background_jobs = jobs.iter().map(|count| count.clamp(&1, &512)).sum();
-        }
+        self.out.db.settings.max_background_compactions = self.values.get("max_background_compactions")?;
+        self.out.db.settings.max_background_flushes = self.values.get("max_background_flushes")?;
         Ok(())
     }
 
@@ -446,8 +477,10 @@ impl Builder<'_> {
                 merge::built_in(operator).map_err(|error| format!("--merge_operator: {error}"))?;
         }
         let rate: u64 = self.values.get("rate_limiter_bytes_per_sec")?;
+        let bucket =
+            if self.values.bool("rate_limiter_auto_tuned") { TokenBucket::auto_tuned } else { TokenBucket::new };
         if rate > 0 {
-            self.out.db.components.rate_limiter = Some(Arc::new(TokenBucket::new(rate, SystemClock::shared())));
+            self.out.db.components.rate_limiter = Some(Arc::new(bucket(rate, SystemClock::shared())));
         }
         Ok(())
     }

@@ -2,8 +2,6 @@
 
 use super::events::{rocksdb_compaction_file_info_t, rocksdb_compactionjobinfo_t, rocksdb_flushjobinfo_t};
 use super::{not_built, unbuilt_types};
-use crate::cache::rocksdb_cache_t;
-use crate::options::rocksdb_options_t;
 use std::ffi::c_char;
 
 unbuilt_types! {
@@ -55,5 +53,4 @@ not_built! {
     fn rocksdb_compactionjobinfo_blob_file_garbage_info_at(
         info: *const rocksdb_compactionjobinfo_t, pos: usize,
     ) -> *const rocksdb_blob_file_garbage_info_t = neutral;
-    fn rocksdb_options_set_blob_cache(opt: *mut rocksdb_options_t, blob_cache: *mut rocksdb_cache_t) = refuse;
 }

@@ -1,9 +1,7 @@
 //! Files, environments and their options.
 
-use super::events::rocksdb_compactionjobinfo_t;
 use super::{not_built, unbuilt_types};
 use crate::db::rocksdb_t;
-use crate::env::rocksdb_env_t;
 use crate::family_handle::rocksdb_column_family_handle_t;
 use crate::kept::kept_options;
 use crate::metadata::rocksdb_column_family_metadata_t;
@@ -12,10 +10,9 @@ use crate::rate_limiter::rocksdb_ratelimiter_t;
 use std::ffi::{c_char, c_int, c_uchar, c_void};
 
 unbuilt_types! {
-    rocksdb_column_family_metadata_options_t, rocksdb_compaction_options_t,
+    rocksdb_column_family_metadata_options_t,
     rocksdb_envoptions_t, rocksdb_file_checksum_gen_factory_t,
     rocksdb_livefiles_storage_info_options_t, rocksdb_livefiles_storage_info_t, rocksdb_logger_t,
-    rocksdb_sst_file_manager_t,
 }
 
 kept_options! {
@@ -23,25 +20,6 @@ kept_options! {
     asks level: c_int = -1,
         rocksdb_column_family_metadata_options_set_level
         / rocksdb_column_family_metadata_options_get_level;
-}
-
-kept_options! {
-    for rocksdb_compaction_options_t:
-    asks compression: c_int = 255,
-        rocksdb_compaction_options_set_compression
-        / rocksdb_compaction_options_get_compression;
-    asks output_file_size_limit: u64 = u64::MAX,
-        rocksdb_compaction_options_set_output_file_size_limit
-        / rocksdb_compaction_options_get_output_file_size_limit;
-    asks max_subcompactions: u32 = 0,
-        rocksdb_compaction_options_set_max_subcompactions
-        / rocksdb_compaction_options_get_max_subcompactions;
-    asks output_temperature_override: c_int = 0,
-        rocksdb_compaction_options_set_output_temperature_override
-        / rocksdb_compaction_options_get_output_temperature_override;
-    asks allow_trivial_move: c_uchar = 0,
-        rocksdb_compaction_options_set_allow_trivial_move
-        / rocksdb_compaction_options_get_allow_trivial_move;
 }
 
 kept_options! {
@@ -88,39 +66,11 @@ kept_options! {
         / rocksdb_livefiles_storage_info_options_get_atomic_flush;
 }
 
-kept_options! {
-    for rocksdb_sst_file_manager_t:
-    asks max_allowed_space_usage: u64 = 0, rocksdb_sst_file_manager_set_max_allowed_space_usage / -;
-    asks compaction_buffer_size: u64 = 0, rocksdb_sst_file_manager_set_compaction_buffer_size / -;
-    asks delete_rate_bytes_per_second: i64 = 0,
-        rocksdb_sst_file_manager_set_delete_rate_bytes_per_second
-        / rocksdb_sst_file_manager_get_delete_rate_bytes_per_second;
-    asks max_trash_db_ratio: f64 = 0.25,
-        rocksdb_sst_file_manager_set_max_trash_db_ratio
-        / rocksdb_sst_file_manager_get_max_trash_db_ratio;
-}
-
 not_built! {
     fn rocksdb_disable_file_deletions(db: *mut rocksdb_t) = error;
     fn rocksdb_enable_file_deletions(db: *mut rocksdb_t) = error;
     fn rocksdb_verify_file_checksums(db: *mut rocksdb_t) = error;
     fn rocksdb_verify_file_checksums_with_options(db: *mut rocksdb_t, options: *const rocksdb_readoptions_t) = error;
-    fn rocksdb_compact_files(
-        db: *mut rocksdb_t, options: *const rocksdb_compaction_options_t, input_file_names: *const *const c_char,
-        num_input_file_names: usize, output_level: c_int, output_path_id: c_int,
-        output_file_names: *mut *mut *mut c_char, num_output_file_names: *mut usize,
-        compaction_job_info: *mut rocksdb_compactionjobinfo_t,
-    ) = error(output_file_names, num_output_file_names);
-    fn rocksdb_compact_files_cf(
-        db: *mut rocksdb_t, column_family: *mut rocksdb_column_family_handle_t,
-        options: *const rocksdb_compaction_options_t, input_file_names: *const *const c_char,
-        num_input_file_names: usize, output_level: c_int, output_path_id: c_int,
-        output_file_names: *mut *mut *mut c_char, num_output_file_names: *mut usize,
-        compaction_job_info: *mut rocksdb_compactionjobinfo_t,
-    ) = error(output_file_names, num_output_file_names);
-    fn rocksdb_compact_files_output_file_names_destroy(
-        output_file_names: *mut *mut c_char, num_output_file_names: usize,
-    ) = neutral;
     fn rocksdb_logger_create_stderr_logger(log_level: c_int, prefix: *const c_char) -> *mut rocksdb_logger_t = handle;
     fn rocksdb_logger_create_callback_logger(
         log_level: c_int, callback1: *const c_void, priv_value: *mut c_void,
@@ -128,22 +78,6 @@ not_built! {
     fn rocksdb_logger_destroy(logger: *mut rocksdb_logger_t) = destroy;
     fn rocksdb_file_checksum_gen_crc32c_factory_create() -> *mut rocksdb_file_checksum_gen_factory_t = handle;
     fn rocksdb_file_checksum_gen_factory_destroy(factory: *mut rocksdb_file_checksum_gen_factory_t) = destroy;
-    fn rocksdb_compaction_options_create() -> *mut rocksdb_compaction_options_t = handle;
-    fn rocksdb_compaction_options_destroy(compaction_options: *mut rocksdb_compaction_options_t) = destroy;
-    fn rocksdb_compaction_options_canceled_create() -> *mut c_uchar = neutral;
-    fn rocksdb_compaction_options_canceled_destroy(canceled: *mut c_uchar) = neutral;
-    fn rocksdb_compaction_options_canceled_set(canceled: *mut c_uchar, value: c_uchar) = neutral;
-    fn rocksdb_compaction_options_set_canceled(
-        options: *mut rocksdb_compaction_options_t, canceled: *mut c_uchar,
-    ) = neutral;
-    fn rocksdb_sst_file_manager_create(env: *mut rocksdb_env_t) -> *mut rocksdb_sst_file_manager_t = handle;
-    fn rocksdb_sst_file_manager_destroy(sfm: *mut rocksdb_sst_file_manager_t) = destroy;
-    fn rocksdb_sst_file_manager_is_max_allowed_space_reached(sfm: *mut rocksdb_sst_file_manager_t) -> bool = neutral;
-    fn rocksdb_sst_file_manager_is_max_allowed_space_reached_including_compactions(
-        sfm: *mut rocksdb_sst_file_manager_t,
-    ) -> bool = neutral;
-    fn rocksdb_sst_file_manager_get_total_size(sfm: *mut rocksdb_sst_file_manager_t) -> u64 = neutral;
-    fn rocksdb_sst_file_manager_get_total_trash_size(sfm: *mut rocksdb_sst_file_manager_t) -> u64 = neutral;
     fn rocksdb_envoptions_create() -> *mut rocksdb_envoptions_t = handle;
     fn rocksdb_envoptions_destroy(opt: *mut rocksdb_envoptions_t) = destroy;
     fn rocksdb_envoptions_set_rate_limiter(

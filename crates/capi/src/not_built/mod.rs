@@ -22,7 +22,7 @@ mod backup;
 mod blob;
 mod checkpoint;
 mod compaction_service;
-mod events;
+pub(crate) mod events;
 mod files;
 mod indexed_batch;
 mod ingest;

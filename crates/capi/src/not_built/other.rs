@@ -2,7 +2,6 @@
 
 use super::{not_built, unbuilt_types};
 use crate::cache::{rocksdb_hyper_clock_cache_options_t, rocksdb_lru_cache_options_t};
-use crate::db::rocksdb_t;
 use crate::kept::kept_options;
 use std::ffi::c_uchar;
 
@@ -42,7 +41,4 @@ not_built! {
         hyper_clock_cache_options: *mut rocksdb_hyper_clock_cache_options_t,
         memory_allocator: *mut rocksdb_memory_allocator_t,
     ) = neutral;
-    fn rocksdb_cancel_all_background_work(db: *mut rocksdb_t, wait: c_uchar) = neutral;
-    fn rocksdb_abort_all_compactions(db: *mut rocksdb_t) = neutral;
-    fn rocksdb_resume_all_compactions(db: *mut rocksdb_t) = neutral;
 }

@@ -23,6 +23,38 @@ static void test_options(void) {
   rocksdb_cache_destroy(cache);
 }
 
+/* Values of blob files come from a cache of their own, into which flushes put them. */
+static void test_blobs(const char* path) {
+  rocksdb_options_t* options = new_options();
+  rocksdb_options_set_enable_blob_files(options, 1);
+  rocksdb_options_set_min_blob_size(options, 100);
+  rocksdb_cache_t* cache = rocksdb_cache_create_lru(1 << 20);
+  rocksdb_options_set_blob_cache(options, cache);
+  rocksdb_options_set_prepopulate_blob_cache(options, 1);
+  rocksdb_t* db = rocksdb_open(options, path, &err);
+  OK();
+  rocksdb_writeoptions_t* wo = rocksdb_writeoptions_create();
+  char text[1000];
+  memset(text, 'v', sizeof text);
+  text[sizeof text - 1] = 0;
+  put(db, wo, "key", text);
+  CHECK(rocksdb_cache_get_usage(cache) == 0);
+  flush(db);
+  CHECK(rocksdb_cache_get_usage(cache) >= sizeof text - 1);
+  char* capacity = rocksdb_property_value(db, "rocksdb.blob-cache-capacity");
+  CHECK(capacity && strcmp(capacity, "1048576") == 0);
+  rocksdb_free(capacity);
+  rocksdb_close(db);
+  rocksdb_options_set_blob_cache(options, NULL);
+  db = rocksdb_open(options, path, &err);
+  OK();
+  CHECK(!rocksdb_property_value(db, "rocksdb.blob-cache-capacity"));
+  rocksdb_close(db);
+  rocksdb_writeoptions_destroy(wo);
+  rocksdb_cache_destroy(cache);
+  rocksdb_options_destroy(options);
+}
+
 static void test_use(const char* path) {
   rocksdb_options_t* options = new_options();
   rocksdb_block_based_table_options_t* table = rocksdb_block_based_options_create();
@@ -96,6 +128,7 @@ int main(int argc, char** argv) {
   CHECK(argc == 2);
   test_options();
   test_use(path_in(argv[1], "caches"));
+  test_blobs(path_in(argv[1], "blob-caches"));
   test_null();
   rocksdb_write_buffer_manager_t* manager = rocksdb_write_buffer_manager_create(0, false);
   CHECK(!rocksdb_write_buffer_manager_enabled(manager) && !rocksdb_write_buffer_manager_cost_to_cache(manager));

@@ -78,6 +78,24 @@ static void test_rate_limiters(const char* path) {
   rocksdb_writeoptions_destroy(wo);
 }
 
+static void test_sst_file_managers(const char* path) {
+  rocksdb_sst_file_manager_t* manager = rocksdb_sst_file_manager_create(NULL);
+  rocksdb_writeoptions_t* wo = rocksdb_writeoptions_create();
+  rocksdb_options_t* options = new_options();
+  rocksdb_options_set_sst_file_manager(options, manager);
+  rocksdb_t* db = rocksdb_open(options, path, &err);
+  OK();
+  put(db, wo, "key", "value");
+  flush(db);
+  CHECK(rocksdb_sst_file_manager_get_total_size(manager) > 0);
+  rocksdb_sst_file_manager_set_max_allowed_space_usage(manager, 1);
+  CHECK(rocksdb_sst_file_manager_is_max_allowed_space_reached(manager));
+  rocksdb_close(db);
+  rocksdb_options_destroy(options);
+  rocksdb_writeoptions_destroy(wo);
+  rocksdb_sst_file_manager_destroy(manager);
+}
+
 static void test_memory(rocksdb_t* db) {
   rocksdb_cache_t* cache = rocksdb_cache_create_lru(1 << 20);
   rocksdb_memory_consumers_t* consumers = rocksdb_memory_consumers_create();
@@ -263,6 +281,7 @@ int main(int argc, char** argv) {
   snprintf(path, sizeof path, "%s/environments", argv[1]);
   test_environments(path);
   test_rate_limiters(path_in(argv[1], "limited"));
+  test_sst_file_managers(path_in(argv[1], "counted"));
   test_presets(path_in(argv[1], "presets"));
   rocksdb_options_t* options = new_options();
   rocksdb_writeoptions_t* wo = rocksdb_writeoptions_create();

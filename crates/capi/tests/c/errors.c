@@ -176,8 +176,8 @@ static void test_refused_values(const char* path) {
   refuse(path, options, "Invalid argument: ", "compression_per_level = 99");
   rocksdb_options_t* base = new_options();
   options = new_options();
-  rocksdb_get_options_from_string(base, "atomic_flush=true", options, &err);
-  FAILED("Not implemented: ", "atomic_flush");
+  rocksdb_get_options_from_string(base, "two_write_queues=true", options, &err);
+  FAILED("Not implemented: ", "two_write_queues");
   /* A good value takes a bad one back. */
   rocksdb_options_set_compression(options, 99);
   rocksdb_options_set_compression(options, rocksdb_lz4_compression);

@@ -713,6 +713,10 @@ static void test_sst_file_manager(void) {
   PAIR(rocksdb_sst_file_manager_set_max_trash_db_ratio, rocksdb_sst_file_manager_get_max_trash_db_ratio, double, 0.25, 0.5);
   rocksdb_sst_file_manager_set_max_allowed_space_usage(options, 1);
   rocksdb_sst_file_manager_set_compaction_buffer_size(options, 1);
+  CHECK(!rocksdb_sst_file_manager_is_max_allowed_space_reached(options));
+  CHECK(!rocksdb_sst_file_manager_is_max_allowed_space_reached_including_compactions(options));
+  CHECK(rocksdb_sst_file_manager_get_total_size(options) == 0);
+  CHECK(rocksdb_sst_file_manager_get_total_trash_size(options) == 0);
   rocksdb_sst_file_manager_destroy(options);
   rocksdb_cuckoo_table_options_t* table = rocksdb_cuckoo_options_create();
   rocksdb_cuckoo_options_set_hash_ratio(table, 0.5);

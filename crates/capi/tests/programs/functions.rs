@@ -238,7 +238,7 @@ static const char* const texts[] = {"k", "k"};
 static const size_t lengths[] = {1, 1};
 static size_t numbers[4];
 static char* places[4];
-static char** list;
+__attribute__((unused)) static char** list;
 static uint64_t words[4];
 static void* nothing[4];
 
@@ -327,6 +327,10 @@ pub(crate) fn null_program() -> String {
                     .unwrap();
             }
             None if declaration.gives == "char*" => writeln!(program, "  rocksdb_free({call});").unwrap(),
+            // A flag that cancels.
+            None if declaration.gives == "unsigned char*" && name.ends_with("_create") => {
+                writeln!(program, "  {}({call});", name.replace("_create", "_destroy")).unwrap();
+            }
             None => writeln!(program, "  {call};").unwrap(),
         }
         program.push_str("  rocksdb_free(err);\n  err = NULL;\n");

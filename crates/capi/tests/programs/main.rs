@@ -66,6 +66,11 @@ fn maintenance() {
 }
 
 #[test]
+fn compactions() {
+    check("compactions");
+}
+
+#[test]
 fn callbacks() {
     check("callbacks");
 }

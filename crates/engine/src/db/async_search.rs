@@ -120,7 +120,7 @@ impl PinnedState {
     }
 
     fn blobs(&self) -> BlobView<'_> {
-        search::blob_view(&self.core, self.data.id, &self.pinned.version, &self.options)
+        search::blob_view(&self.core, &self.data, &self.pinned.version, &self.options)
     }
 
     /// The read or open for the blob index that a search ended at; `None` if the value, or an error, was supplied.
@@ -226,8 +226,8 @@ impl SuspendedLookup {
             (At::BlobFile(reference), Completion::BlobFile(Err(error))) => {
                 Err(state.blobs().explain(&reference, error))
             }
-            (At::Blob(..), Completion::Blob(value)) => {
-                context.supply_blob(value);
+            (At::Blob(_, reference), Completion::Blob(value)) => {
+                context.supply_blob(value.and_then(|value| state.blobs().keep(&reference, value)));
                 return Step::Over(context.finish());
             }
             _ => Err(Error::new(ErrorKind::Aborted, "a search was given something else than it waits for")),

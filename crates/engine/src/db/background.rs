@@ -1,19 +1,32 @@
 //! The database as the host of its jobs, and how it ends.
 
-use super::{DbCore, auto_resume, cleanup, compact, flush, properties, write};
+use super::{DbCore, auto_resume, cleanup, compact, flush, options_file, properties, remote, write};
 use crate::column_family::ColumnFamilyData;
-use crate::jobs::{Job, JobHost, Places};
+use crate::jobs::{IdleWait, Job, JobHost, PickedCompaction, Places, StoppedBy, Wanted};
+use crate::options::WaitForCompactOptions;
 use ferrock_base::Result;
-use ferrock_tree::compaction::choice::{CompactionChoice, RunningCompactions};
+use ferrock_options::AwaitsTask;
+use ferrock_tree::compaction::choice::RunningCompactions;
 use std::sync::Arc;
+
+impl AwaitsTask for DbCore {
+    fn task_may_begin(&self) {
+        self.jobs.schedule();
+    }
+}
 
 impl JobHost for DbCore {
     fn places(&self) -> Places {
-        Places::of(self.options.load().max_background_jobs)
+        Places::of(&self.options.load())
     }
 
-    fn pick_compaction(&self, data: &ColumnFamilyData, running: &RunningCompactions) -> Option<CompactionChoice> {
-        compact::pick_compaction(self, data, running)
+    fn pick_compaction(
+        &self,
+        data: &ColumnFamilyData,
+        running: &RunningCompactions,
+        wanted: Wanted,
+    ) -> Option<PickedCompaction> {
+        compact::pick_compaction(self, data, running, wanted)
     }
 
     fn is_compaction_due(&self, data: &ColumnFamilyData, running: &RunningCompactions) -> bool {
@@ -26,7 +39,7 @@ impl JobHost for DbCore {
 
     fn run(self: Arc<Self>, job: Job) {
         match job {
-            Job::Flush(id) => flush::run_flush(&self, id),
+            Job::Flush(scope) => flush::run_flush(&self, &scope),
             Job::Compaction(job) => compact::run_compaction(&self, job),
         }
         dump_stats_if_due(&self);
@@ -52,11 +65,50 @@ fn dump_stats_if_due(core: &DbCore) {
     }
 }
 
-/// Waits until no job runs or waits for its turn.
-pub(super) fn wait_for_background_work(core: &DbCore) -> Result<()> {
-    let result = core.jobs.wait_until_idle();
-    core.files.wait();
-    result
+/// See [`Db::wait_for_compact`](super::Db::wait_for_compact).
+pub(super) fn wait_for_compact(core: &DbCore, options: &WaitForCompactOptions) -> Result<()> {
+    let clock = &*core.env.clock;
+    let timeout_us = u64::try_from(options.timeout.as_micros()).unwrap_or(u64::MAX);
+    let wait = IdleWait {
+        abort_on_pause: options.abort_on_pause,
+        deadline_us: (timeout_us > 0).then(|| clock.monotonic_us().saturating_add(timeout_us)),
+    };
+    if options.flush || (options.close_db && is_flush_owed(core)) {
+        flush_all(core)?;
+    }
+    core.jobs.wait_until_idle(clock, wait)?;
+    if options.wait_for_purge {
+        core.files.wait_within(|| wait.time_left(clock))?;
+    }
+    if options.close_db { close(core) } else { Ok(()) }
+}
+
+/// See [`Db::cancel_all_background_work`](super::Db::cancel_all_background_work).
+pub(super) fn cancel_all_background_work(core: &DbCore, wait: bool) -> Result<()> {
+    core.jobs.check_open()?;
+    core.jobs.end_all_pauses();
+    if !core.jobs.is_canceled() && is_flush_owed(core) {
+        flush_all(core)?;
+    }
+    // A writer must not wait for what never comes.
+    core.writes.controller().end_delays();
+    core.jobs.cancel_jobs(false);
+    remote::cancel(core);
+    if wait {
+        core.jobs.cancel_jobs(true);
+        core.files.wait();
+    }
+    Ok(())
+}
+
+/// True when there are writes that only a flush keeps, and the options say that it has to.
+fn is_flush_owed(core: &DbCore) -> bool {
+    core.writes.has_unlogged_writes() && !core.options.load().avoid_flush_during_shutdown && !core.jobs.has_error()
+}
+
+fn flush_all(core: &DbCore) -> Result<()> {
+    let ids: Vec<u32> = core.families.load().iter().map(|data| data.id).collect();
+    flush::flush_families(core, &ids, &flush::at_once(), StoppedBy::Closing)
 }
 
 /// Ends the database: no new work, wait for what runs, flush what no log has, close the log, give up the lock.
@@ -68,17 +120,19 @@ pub(super) fn close(core: &DbCore) -> Result<()> {
     core.writes.controller().end_delays();
     core.jobs.end_all_pauses();
     let mut result = Ok(());
-    if core.writes.has_unlogged_writes() && !core.options.load().avoid_flush_during_shutdown && !core.jobs.has_error() {
-        let ids: Vec<u32> = core.families.load().iter().map(|data| data.id).collect();
-        result = flush::flush_families(core, &ids, true);
+    if !core.jobs.is_canceled() && is_flush_owed(core) {
+        result = flush_all(core);
     }
     // Writers that are in the queue finish; those that come later are refused.
     if !write::exclusively(core, || core.jobs.begin_closing()).unwrap_or(false) {
         return result;
     }
     core.files.stop();
+    remote::cancel(core);
     core.jobs.wait_for_the_end();
+    core.events.wait_until_told();
     core.files.wait();
+    result = result.and(options_file::write_what_waits(core));
     if core.files.is_cleanup_owed() {
         // A job ended while closing waited for it, or while a reader held its inputs: they would stay beside its
         // outputs until the next open.

@@ -4,33 +4,40 @@
 //! never share a file. Readers keep their Versions; nothing waits for them and they wait for nothing.
 
 use super::job_env::JobPlace;
-use super::{DbCore, cleanup, flush, job_env};
+use super::{DbCore, cleanup, flush, job_env, remote, space};
 use crate::column_family::ColumnFamilyData;
-use crate::jobs::ScheduledCompaction;
 use crate::jobs::background_error::Reason;
+use crate::jobs::{PickedCompaction, ScheduledCompaction, StoppedBy, Wanted};
 use crate::metrics::Statistics;
-use crate::options::{ColumnFamilyOptions, CompactRangeOptions};
-use ferrock_base::Result;
+use crate::options::{BlobGarbageCollectionPolicy, ColumnFamilyOptions};
+use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_options::CompactionEvent;
 use ferrock_tree::blob::BlobCollection;
-use ferrock_tree::compaction::choice::{CompactionChoice, CompactionKind, CompactionReason, RunningCompactions};
+use ferrock_tree::compaction::choice::{CompactionKind, CompactionReason, RunningCompactions};
 use ferrock_tree::compaction::picker::{self, PickerInput};
-use ferrock_tree::job::CompactionJob;
+use ferrock_tree::job::{CompactionJob, JobOutput};
 use ferrock_tree::version::Version;
 use std::sync::Arc;
 
-/// An automatic compaction of a family that does not conflict with those that run.
+/// An automatic compaction of a family that does not conflict with those that run, and fits into the space there is.
 pub(super) fn pick_compaction(
     core: &DbCore,
     data: &ColumnFamilyData,
     running: &RunningCompactions,
-) -> Option<CompactionChoice> {
+    wanted: Wanted,
+) -> Option<PickedCompaction> {
     let options = data.options.load_full();
     if options.disable_auto_compactions {
         return None;
     }
     let version = core.versions.current(data.id)?;
-    picker::pick(&picker_input(core, &version, &options, running))
+    let input = picker_input(core, &version, &options, running);
+    let choice = match wanted {
+        Wanted::Any => picker::pick(&input),
+        Wanted::IntoLastLevel => picker::pick_into_last_level(&input),
+    }?;
+    let space = space::reserve(core, &choice).ok()?;
+    Some((choice, space))
 }
 
 /// True when an automatic compaction of the family is due.
@@ -47,25 +54,46 @@ pub(super) fn picker_input<'a>(
     options: &'a ColumnFamilyOptions,
     running: &'a RunningCompactions,
 ) -> PickerInput<'a> {
-    PickerInput {
-        version,
-        options,
-        running,
-        bottommost_threshold: core.reads.snapshots().bottommost_threshold(|| core.visible()),
-        now_secs: core.env.clock.unix_seconds(),
+    let now_secs = core.env.clock.unix_seconds();
+    let mut bottommost_threshold = core.reads.snapshots().bottommost_threshold(|| core.visible());
+    if options.preserve_internal_time_seconds > 0 {
+        // A rewrite would leave younger numbers as they are, and the file due.
+        let by = now_secs.saturating_sub(options.preserve_internal_time_seconds);
+        bottommost_threshold = bottommost_threshold.min(core.seqno_times.last_seqno_by(by).plus(1));
     }
+    let early_secs = core.options.load().daily_offpeak_time_utc.early_secs(now_secs);
+    PickerInput { version, options, running, bottommost_threshold, now_secs, early_secs }
+}
+
+/// What a thread does that has come for an intent.
+fn choose_now(core: &DbCore, intent: ScheduledCompaction) -> Option<ScheduledCompaction> {
+    let ScheduledCompaction { data, running, choice, token, .. } = intent;
+    // The version goes first, and closing waits for the job, and then for its clean-up, as below.
+    drop(choice);
+    let cleanup = core.files.begin_cleanup();
+    let chosen = core.jobs.claim(&data, running);
+    if let Some(turn) = cleanup {
+        cleanup::clean_up(core, turn);
+    }
+    // The task goes on; without one it ends here.
+    chosen.map(|chosen| ScheduledCompaction { token, ..chosen })
 }
 
 /// The body of an automatic compaction.
-pub(super) fn run_compaction(core: &DbCore, job: ScheduledCompaction) {
-    let result = compact(core, &job, None);
+pub(super) fn run_compaction(core: &DbCore, mut job: ScheduledCompaction) {
+    if job.is_intent {
+        let Some(chosen) = choose_now(core, job) else { return };
+        job = chosen;
+    }
+    let result = compact(core, &job, Request::of(StoppedBy::Abort));
     // The version that the job read goes first: while the job holds it, the clean-up below keeps its files.
-    let ScheduledCompaction { data, running, choice, .. } = job;
-    drop(choice);
+    let ScheduledCompaction { data, running, choice, space, token, .. } = job;
+    drop((choice, space));
     // Closing waits for the job, and then for its clean-up.
     let cleanup = core.files.begin_cleanup();
     match &result {
-        Ok(()) => {}
+        Ok(_) => {}
+        Err(error) if is_stop(error) => core.events.log().info(|| format!("[{}] compaction: {error}", data.name)),
         Err(error) if data.is_dropped() => {
             core.events.log().info(|| format!("compaction of a dropped family: {error}"));
         }
@@ -74,37 +102,84 @@ pub(super) fn run_compaction(core: &DbCore, job: ScheduledCompaction) {
         }
     }
     core.jobs.finish_compaction(data.id, running);
+    // Behind that: what begins in its place may need the place of the job, too.
+    drop(token);
+    core.files.deletion().tell_of_space();
     if let Some(turn) = cleanup {
         cleanup::clean_up(core, turn);
     }
-    if let Err(error) = result {
+    if let Err(error) = result
+        && !is_stop(&error)
+    {
         core.events.tell(|listener| listener.on_background_error(&error));
     }
 }
 
-/// Runs a compaction and installs its outputs. The inputs stay marked. `by_hand` is what a caller asked for.
-pub(super) fn compact(
-    core: &DbCore,
-    scheduled: &ScheduledCompaction,
-    by_hand: Option<&CompactRangeOptions>,
-) -> Result<()> {
+/// True for a compaction that was told to end, by a caller, by the end of the database, or by a service that ran it:
+/// nothing went wrong.
+fn is_stop(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Incomplete | ErrorKind::ShutdownInProgress | ErrorKind::Aborted)
+}
+
+/// How a compaction is run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request<'a> {
+    pub(super) stopped_by: StoppedBy<'a>,
+    /// 0: as the options say.
+    pub(super) max_subcompactions: u32,
+    /// Which blob files it empties, where a caller decides that.
+    pub(super) blob_collection: Option<(BlobGarbageCollectionPolicy, Option<f64>)>,
+}
+
+impl<'a> Request<'a> {
+    /// As the options say.
+    pub(super) fn of(stopped_by: StoppedBy<'a>) -> Self {
+        Self { stopped_by, max_subcompactions: 0, blob_collection: None }
+    }
+}
+
+/// Runs a compaction on the thread of its caller, and gives its files and its space free.
+///
+/// # Errors
+/// `CompactionTooLarge`, and nothing has changed, where there is no space for it.
+pub(super) fn compact_by_hand(core: &DbCore, mut job: ScheduledCompaction, request: Request<'_>) -> Result<JobOutput> {
+    let result = space::reserve(core, &job.choice).and_then(|space| {
+        job.space = space;
+        compact(core, &job, request)
+    });
+    if let Err(error) = &result
+        && !is_stop(error)
+        && error.kind() != ErrorKind::CompactionTooLarge
+        && !job.data.is_dropped()
+    {
+        core.jobs.note_error(Reason::Compaction, error);
+    }
+    core.jobs.finish_manual_piece(job.data.id, job.running);
+    drop(job);
+    core.files.deletion().tell_of_space();
+    result
+}
+
+/// Runs a compaction and installs its outputs. The inputs stay marked.
+pub(super) fn compact(core: &DbCore, scheduled: &ScheduledCompaction, request: Request<'_>) -> Result<JobOutput> {
     let before = core.env.clock.monotonic_us();
     let (data, choice) = (&scheduled.data, &scheduled.choice);
     let mut event = compaction_event(scheduled);
     core.events.tell(|listener| listener.on_compaction_begin(&event));
     let context = job_env::job_context(core, data, Some(Arc::clone(&choice.version)), choice.epoch_number)?;
     let settings = &context.family.options.settings;
-    let collection = match by_hand {
+    let collection = match request.blob_collection {
         None => BlobCollection::automatic(settings),
-        Some(options) => {
-            let (policy, cutoff) = (options.blob_garbage_collection_policy, options.blob_garbage_collection_age_cutoff);
-            BlobCollection::by_hand(settings, policy, cutoff)
-        }
+        Some((policy, cutoff)) => BlobCollection::by_hand(settings, policy, cutoff),
     };
-    let job = CompactionJob { context: &context, choice, is_manual: scheduled.is_manual, collection };
-    let output = job.run(&JobPlace(core))?;
+    let (is_manual, max_subcompactions) = (scheduled.is_manual, request.max_subcompactions);
+    let job = CompactionJob { context: &context, choice, is_manual, collection, within: None, max_subcompactions };
+    let (remote, output) = match remote::run(core, scheduled, &context)? {
+        Some((remote, output)) => (Some(remote), output),
+        None => (None, job.run(&JobPlace::of_compaction(core, request.stopped_by))?),
+    };
     event.output_files = output.files.iter().map(|file| file.number).collect();
-    let written = if choice.kind == CompactionKind::Merge { output.size_bytes() } else { 0 };
+    let written = if choice.kind.writes_files() { output.size_bytes() } else { 0 };
     let installs = core.installs.lock();
     let applied = core.versions.log_and_apply(vec![job.edit(&output)]);
     core.files.hand_over(&output.written);
@@ -117,16 +192,19 @@ pub(super) fn compact(
     }
     core.jobs.install(data.id, core.versions.current(data.id));
     drop(installs);
+    if let Some(remote) = remote {
+        remote.installed();
+    }
     flush::open_new_tables(core, data, event.output_files.iter().copied());
     note_compaction(core, scheduled, &event, written, core.env.clock.monotonic_us().saturating_sub(before));
     core.events.tell(|listener| listener.on_compaction_completed(&event));
-    Ok(())
+    Ok(output)
 }
 
 fn note_compaction(core: &DbCore, job: &ScheduledCompaction, event: &CompactionEvent, written: u64, us: u64) {
     let statistics = core.metrics.statistics();
     match (job.choice.kind, job.choice.reason) {
-        (CompactionKind::Merge, _) => {
+        (CompactionKind::Merge | CompactionKind::Copy, _) => {
             Statistics::add(&statistics.compactions, 1);
             Statistics::add(&statistics.compaction_read_bytes, job.choice.input_size_bytes());
             Statistics::add(&statistics.compaction_write_bytes, written);
@@ -154,6 +232,7 @@ fn note_compaction(core: &DbCore, job: &ScheduledCompaction, event: &CompactionE
                 CompactionKind::Merge => "",
                 CompactionKind::Move => ", moved",
                 CompactionKind::Drop => ", dropped",
+                CompactionKind::Copy => ", copied",
             },
         )
     });

@@ -8,6 +8,7 @@ use super::open::file_system_of;
 use crate::options::{DbOptions, DbPath};
 use ferrock_base::{Error, Result};
 use ferrock_format::file_name::{self, FileKind};
+use ferrock_options::SstFileManager;
 use ferrock_tree::places::is_same;
 use ferrock_vfs::FileSystem;
 use std::path::Path;
@@ -18,6 +19,7 @@ const ARCHIVE: &str = "archive";
 /// See [`Db::destroy_cf`].
 pub(crate) fn destroy(path: &Path, options: &DbOptions, families: &[ColumnFamilyDescriptor]) -> Result<()> {
     let (path, file_system) = (path, file_system_of(options)?);
+    let counted = options.components.sst_file_manager.as_deref();
     if !file_system.exists(path)? {
         return Ok(());
     }
@@ -29,19 +31,20 @@ pub(crate) fn destroy(path: &Path, options: &DbOptions, families: &[ColumnFamily
     names.sort_by_key(|name| name == file_name::CURRENT);
     for name in &names {
         if file_name::parse(name).is_some_and(|name| name.kind != FileKind::Lock) {
-            note(&mut first_error, file_system.remove_file(&path.join(name)));
+            note(&mut first_error, remove(&*file_system, counted, &path.join(name)));
         }
     }
-    note(&mut first_error, destroy_files_in(&*file_system, &path.join(ARCHIVE), &[FileKind::Log]));
+    note(&mut first_error, destroy_files_in(&*file_system, counted, &path.join(ARCHIVE), &[FileKind::Log]));
     for paths in families.iter().map(|(_, family)| &family.cf_paths).chain([&options.db_paths]) {
         for DbPath { path: directory, .. } in paths.iter().filter(|paths| !is_same(&paths.path, path)) {
-            note(&mut first_error, destroy_files_in(&*file_system, directory, &[FileKind::Table, FileKind::Blob]));
+            let kinds = [FileKind::Table, FileKind::Blob, FileKind::Trash];
+            note(&mut first_error, destroy_files_in(&*file_system, counted, directory, &kinds));
         }
     }
     let logs = Path::new(&options.wal_dir);
     if !options.wal_dir.is_empty() && !is_same(logs, path) {
         for directory in [&logs.join(ARCHIVE), logs] {
-            note(&mut first_error, destroy_files_in(&*file_system, directory, &[FileKind::Log]));
+            note(&mut first_error, destroy_files_in(&*file_system, counted, directory, &[FileKind::Log]));
         }
     }
     drop(lock);
@@ -57,13 +60,27 @@ pub(crate) fn destroy(path: &Path, options: &DbOptions, families: &[ColumnFamily
 }
 
 /// Removes the files of some kinds from a directory, and the directory when it is empty then.
-fn destroy_files_in(file_system: &dyn FileSystem, directory: &Path, kinds: &[FileKind]) -> Result<()> {
+fn destroy_files_in(
+    file_system: &dyn FileSystem,
+    counted: Option<&SstFileManager>,
+    directory: &Path,
+    kinds: &[FileKind],
+) -> Result<()> {
     for name in file_system.children(directory)? {
         if file_name::parse(&name).is_some_and(|name| kinds.contains(&name.kind)) {
-            file_system.remove_file(&directory.join(name))?;
+            remove(file_system, counted, &directory.join(name))?;
         }
     }
     if file_system.children(directory)?.is_empty() { file_system.remove_dir(directory) } else { Ok(()) }
+}
+
+/// Removes a file at once, whatever the rate: nothing of the database is left that it could be in the way of.
+fn remove(file_system: &dyn FileSystem, counted: Option<&SstFileManager>, path: &Path) -> Result<()> {
+    file_system.remove_file(path)?;
+    if let Some(manager) = counted {
+        manager.on_delete_file(path);
+    }
+    Ok(())
 }
 
 fn note(first_error: &mut Option<Error>, result: Result<()>) {

@@ -7,8 +7,8 @@ use crate::db::flush;
 use crate::db::options_file;
 use crate::db::switch_memtable;
 use crate::db::write;
-use crate::jobs::LogChange;
 use crate::jobs::background_error::Reason;
+use crate::jobs::{LogChange, Places};
 use crate::options::{ColumnFamilyOptions, DbOptions};
 use ferrock_base::byte_text::canonical;
 use ferrock_base::{Error, ErrorKind, Result};
@@ -34,6 +34,7 @@ pub(crate) fn create_column_family(
     }
     db_path::check("cf_paths", &options.cf_paths)?;
     let name = &canonical(name);
+    let are_default = options_file::are_default(core, &options);
     let families = [(name.clone(), options)];
     let mut notes = notes_of(&DbOptions::default(), &families);
     let [(_, mut options)] = families;
@@ -43,7 +44,7 @@ pub(crate) fn create_column_family(
     let data = create_family(core, name, options)?;
     core.events.log().header_once(&header);
     replace_option_notes(core, &place, &[""], notes);
-    options_file::write_options_file(core)?;
+    options_file::families_changed(core, are_default)?;
     Ok(ColumnFamily { data })
 }
 
@@ -55,14 +56,21 @@ pub(crate) fn drop_column_family(core: &Arc<DbCore>, family: &ColumnFamily) -> R
     core.jobs.check_open()?;
     drop_family(core, &family.data)?;
     replace_option_notes(core, &format!("column family {}", family.name()), &[""], Vec::new());
-    options_file::write_options_file(core)?;
-    cleanup::delete_obsolete_files(core);
+    let is_file_written = options_file::families_changed(core, true)?;
+    let has_files = {
+        let version = Arc::clone(&family.data.super_version.load().version);
+        version.num_files() > 0 || !version.blob_files().is_empty()
+    };
+    if is_file_written || has_files {
+        cleanup::delete_obsolete_files(core);
+    }
     Ok(())
 }
 
 /// See [`Db::set_options_cf`].
 pub(crate) fn set_options_cf(core: &Arc<DbCore>, family: &ColumnFamily, changes: &[(&str, &str)]) -> Result<()> {
     core.jobs.check_open()?;
+    check_not_empty(changes)?;
     // Before the options are read: of two changes at once, the second builds on the first.
     let installs = core.installs.lock();
     // RocksDB says this whatever the change is.
@@ -99,7 +107,10 @@ pub(crate) fn set_options_cf(core: &Arc<DbCore>, family: &ColumnFamily, changes:
     core.versions.set_options(family.id(), Arc::clone(&options))?;
     replace_option_notes(core, &place, &changed_names(changes), notes);
     family.data.table_cache.set_mutable(core.mutable_table_cache_params(&options));
-    family.data.options.store(options);
+    family.data.options.store(Arc::clone(&options));
+    if before.preserve_internal_time_seconds != options.preserve_internal_time_seconds {
+        configure_seqno_times(core);
+    }
     // The limit of the logs may be another one.
     core.writes.ask_for_room();
     if !core.jobs.install(family.id(), core.versions.current(family.id())) {
@@ -113,6 +124,7 @@ pub(crate) fn set_options_cf(core: &Arc<DbCore>, family: &ColumnFamily, changes:
 /// See [`Db::set_db_options`].
 pub(crate) fn set_db_options(core: &Arc<DbCore>, changes: &[(&str, &str)]) -> Result<()> {
     core.jobs.check_open()?;
+    check_not_empty(changes)?;
     let installs = core.installs.lock();
     let mut options = (*core.options.load_full()).clone();
     let mut problems = Vec::new();
@@ -155,16 +167,34 @@ pub(crate) fn set_db_options(core: &Arc<DbCore>, changes: &[(&str, &str)]) -> Re
     let mut notes: Vec<String> = options.adjust().iter().map(|adjustment| format!("database: {adjustment}")).collect();
     notes.extend(notes_of(&options, &[]));
     replace_option_notes(core, "database", &changed_names(changes), notes);
-    core.events.log().set_level(options.info_log_level);
     core.writes.controller().set_max_rate(options.delayed_write_rate);
+    let before = core.options.load_full();
+    if options.max_open_files != before.max_open_files {
+        core.files.set_max_open_files(options.max_open_files);
+    }
+    let is_log_written_otherwise = options.wal_bytes_per_sync != before.wal_bytes_per_sync;
+    core.writes.logs().set_bytes_per_sync(options.wal_bytes_per_sync);
     let options = Arc::new(options);
     core.versions.set_db_options(Arc::clone(&options));
+    let places = Places::of(&core.options.load());
     core.options.store(options);
     // The limit of the logs may be another one.
     core.writes.ask_for_room();
+    core.jobs.raise_pools(places);
     core.jobs.schedule();
     drop(installs);
+    if is_log_written_otherwise {
+        write::exclusively(core, || switch_memtable::switch_memtables(core, &[]))??;
+    }
     options_file::write_options_file(core)
+}
+
+/// A call that changes nothing is refused, as by RocksDB.
+fn check_not_empty(changes: &[(&str, &str)]) -> Result<()> {
+    match changes {
+        [] => Err(Error::invalid_argument("empty input: name an option and its value")),
+        _ => Ok(()),
+    }
 }
 
 /// The names of options that a call changes, those in the braces of a nested text too.
@@ -201,9 +231,14 @@ pub(crate) fn create_family(
         let version = core.versions.current(id).ok_or_else(|| Error::corruption("a new column family is gone"))?;
         let table_cache = core.new_table_cache(id, &options);
         let memory = switch_memtable::memory_tracker(core);
-        let data = ColumnFamilyData::new(id, name.to_owned(), options, version, table_cache, memory);
+        let blob_cache = core.new_blob_cache(&options);
+        let data = ColumnFamilyData::new(id, name.to_owned(), options, version, table_cache, blob_cache, memory);
         core.jobs.add_family(Arc::clone(&data), core.writes.logs().current_number());
+        let preserves_times = data.options.load().preserve_internal_time_seconds > 0;
         change_families(core, |families| families.insert(Arc::clone(&data)));
+        if preserves_times {
+            configure_seqno_times(core);
+        }
         Ok(data)
     })?
 }
@@ -225,7 +260,17 @@ fn drop_family(core: &Arc<DbCore>, data: &Arc<ColumnFamilyData>) -> Result<()> {
     let dropped = make_drop_durable(core, data);
     let back = dropped.is_err().then(|| Arc::clone(data));
     write::exclusively(core, || change_families(core, |families| families.end_drop(data.id, back)))?;
+    if data.options.load().preserve_internal_time_seconds > 0 {
+        configure_seqno_times(core);
+    }
     dropped
+}
+
+/// Samples the times of sequence numbers as the families that are there now ask for.
+pub(super) fn configure_seqno_times(core: &DbCore) {
+    let families = core.families.load();
+    let preserved = families.iter().map(|data| data.options.load().preserve_internal_time_seconds);
+    core.seqno_times.configure(preserved, core.visible(), &*core.env.clock);
 }
 
 fn make_drop_durable(core: &DbCore, data: &ColumnFamilyData) -> Result<()> {

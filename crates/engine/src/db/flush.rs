@@ -1,87 +1,158 @@
-//! Flush: immutable memtables become one table of level 0.
+//! Flush: immutable memtables of families become one table of level 0 each.
 //!
-//! Order matters for what a crash leaves. Before the table counts, the logs that were
+//! Order matters for what a crash leaves. Before the tables count, the logs that were
 //! switched away from are synced when there is more than one family: a table of this
 //! family must not survive with records that came after lost records of another one.
 //!
-//! A flush is one VersionEdit: the table, the family's log number, the oldest log that is still needed, and a last
-//! sequence number that covers every log let go. The table alone does not cover them: the newest numbers of a log may
-//! be in no table (a put and a single delete that met, an empty range deletion, a family dropped since), and the log
-//! behind it says that they were written. A crash between two records would leave a log that recovery skips and misses.
+//! A flush is one VersionEdit for each of its families, and all of these are one atomic group: the table, the family's
+//! log number, the oldest log that is still needed, and a last sequence number that covers every log let go. The
+//! tables alone do not cover them: the newest numbers of a log may be in no table (a put and a single delete that met,
+//! an empty range deletion, a family dropped since), and the log behind it says that they were written. A crash between
+//! two records would leave a log that recovery skips and misses.
+//!
+//! When the table of one family cannot be written, none of the job's count, and all are written again later. A family
+//! that was dropped meanwhile is left out.
 
 use super::job_env::JobPlace;
-use super::{DbCore, job_env, switch_memtable, write};
+use super::{DbCore, job_env, space, switch_memtable, write};
 use crate::column_family::ColumnFamilyData;
 use crate::jobs::background_error::Reason;
-use crate::jobs::{FlushInput, LogChange, Switch};
+use crate::jobs::{FlushInput, FlushScope, LogChange, StoppedBy, Switch};
 use crate::metrics::Statistics;
 use ferrock_base::compaction_filter::TableFileCreationReason;
-use ferrock_base::{FileNumber, Result};
+use ferrock_base::{ErrorKind, FileNumber, Result};
 use ferrock_format::version_edit::{NewFile, VersionEdit};
 use ferrock_memtable::MemTable;
-use ferrock_options::FlushEvent;
+use ferrock_options::{FlushEvent, FlushOptions};
 use ferrock_tree::job::{FlushJob, JobOutput};
 use ferrock_tree::version::LogRelease;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// The memtables of a family, and the table that they became.
+pub(super) struct FamilyFlush {
+    pub(super) data: Arc<ColumnFamilyData>,
+    pub(super) memtables: Vec<Arc<MemTable>>,
+    log_number_after: FileNumber,
+    pub(super) output: JobOutput,
+    elapsed_us: u64,
+}
+
 /// The body of a flush job.
-pub(super) fn run_flush(core: &DbCore, id: u32) {
-    let result = flush_once(core, id);
+pub(super) fn run_flush(core: &DbCore, scope: &FlushScope) {
+    let result = flush_once(core, scope);
     if let Err(error) = &result {
         core.jobs.note_error(Reason::Flush, error);
     }
-    core.jobs.finish_flush(id, result.as_ref().map_or(0, |(_, flushed)| *flushed));
-    match result {
-        Ok((Some(event), _)) => core.events.tell(|listener| listener.on_flush_completed(&event)),
-        Ok((None, _)) => {}
-        Err(error) => core.events.tell(|listener| listener.on_background_error(&error)),
+    let (flushed, events) = result.as_ref().map_or((&[][..], &[][..]), |(flushed, events)| (flushed, events));
+    if !events.is_empty() {
+        space::note_flushed(core);
+    }
+    core.jobs.finish_flush(scope, flushed);
+    for event in events {
+        core.events.tell(|listener| listener.on_flush_completed(event));
+    }
+    if let Err(error) = result {
+        core.events.tell(|listener| listener.on_background_error(&error));
     }
 }
 
-/// Flushes what is immutable of a family now; also says how many memtables that was.
-fn flush_once(core: &DbCore, id: u32) -> Result<(Option<FlushEvent>, usize)> {
-    let Some(FlushInput { data, memtables, log_number_after }) = core.jobs.flush_input(id) else {
-        return Ok((None, 0));
-    };
-    let before = core.env.clock.monotonic_us();
-    let output = write_level_0(core, &data, &memtables, TableFileCreationReason::Flush)?;
-    let (file, blob_bytes) = (output.files.first().cloned(), output.blob_size_bytes());
+/// How many memtables of which families a job flushed, and what is told of it.
+type Flushed = (Vec<(u32, usize)>, Vec<FlushEvent>);
+
+/// Flushes what is immutable of families now.
+fn flush_once(core: &DbCore, scope: &FlushScope) -> Result<Flushed> {
+    let flushes = write_tables(core, core.jobs.flush_inputs(scope))?;
+    if flushes.is_empty() {
+        return Ok(Flushed::default());
+    }
     if core.families.load().len() > 1 {
         let synced = core.writes.logs().sync_closed();
         if let Err(error) = synced {
             core.jobs.set_error(Reason::Write, &error);
-            core.files.discard(&output.written);
+            discard(core, &flushes);
             return Err(error);
         }
     }
-    let mut edit = VersionEdit {
-        log_number: Some(log_number_after),
-        new_files: output.files,
-        blob_file_additions: output.blob_files,
-        ..VersionEdit::for_column_family(id)
-    };
-    // Of two flushes at once, the second finds out which logs are needed after the first.
-    let installs = core.installs.lock();
-    log_release(core, Some(LogChange::Flush { id, memtables: memtables.len() })).add_to(&mut edit);
-    let applied = core.versions.log_and_apply(vec![edit]);
-    core.files.hand_over(&output.written);
-    if let Err(error) = applied {
-        if !data.is_dropped() {
-            core.jobs.note_error(Reason::Manifest, &error);
-        }
-        return Err(error);
-    }
-    core.jobs.retire_memtables([(id, memtables.len(), core.versions.current(id))]);
-    let released = core.writes.logs().release_before(core.versions.min_log_number_to_keep());
-    drop(installs);
-    open_new_tables(core, &data, file.as_slice().iter().map(|file| file.number));
+    let (flushes, released) = install(core, flushes)?;
+    let flushed = flushes.iter().map(|flush| (flush.data.id, flush.memtables.len())).collect();
+    let events = end_flushes(core, flushes);
     delete_logs(core, &released);
-    let elapsed = core.env.clock.monotonic_us().saturating_sub(before);
-    Ok((Some(note_flush(core, &data, file, blob_bytes, memtables.len(), elapsed)), memtables.len()))
+    Ok((flushed, events))
 }
 
-pub(super) fn note_flush(
+/// Makes the tables count, all at once, and shows them to readers. Also returns the logs that are not needed any more.
+fn install(core: &DbCore, flushes: Vec<FamilyFlush>) -> Result<(Vec<FamilyFlush>, Vec<FileNumber>)> {
+    // Of two flushes at once, the second finds out which logs are needed after the first. No family goes meanwhile.
+    let installs = core.installs.lock();
+    let exists = |flush: &FamilyFlush| core.versions.family(flush.data.id).is_some();
+    let (flushes, dropped): (Vec<_>, Vec<_>) = flushes.into_iter().partition(exists);
+    let edit_of = |flush: &FamilyFlush| VersionEdit {
+        log_number: Some(flush.log_number_after),
+        new_files: flush.output.files.clone(),
+        blob_file_additions: flush.output.blob_files.clone(),
+        ..VersionEdit::for_column_family(flush.data.id)
+    };
+    let mut edits: Vec<VersionEdit> = flushes.iter().map(edit_of).collect();
+    let flushed: Vec<(u32, usize)> = flushes.iter().map(|flush| (flush.data.id, flush.memtables.len())).collect();
+    let mut released = Vec::new();
+    if let Some(first) = edits.first_mut() {
+        log_release(core, Some(LogChange::Flush(&flushed))).add_to(first);
+        let applied = core.versions.log_and_apply_atomic(edits);
+        flushes.iter().for_each(|flush| core.files.hand_over(&flush.output.written));
+        if let Err(error) = applied {
+            core.jobs.note_error(Reason::Manifest, &error);
+            drop(installs);
+            discard(core, &dropped);
+            return Err(error);
+        }
+        core.jobs.retire_memtables(flushed.iter().map(|&(id, count)| (id, count, core.versions.current(id))));
+        released = core.writes.logs().release_before(core.versions.min_log_number_to_keep());
+    }
+    drop(installs);
+    discard(core, &dropped);
+    Ok((flushes, released))
+}
+
+/// Writes memtables to tables that do not count yet, family by family. A failure leaves none of them.
+pub(super) fn write_tables(core: &DbCore, inputs: Vec<FlushInput>) -> Result<Vec<FamilyFlush>> {
+    let mut flushes: Vec<FamilyFlush> = Vec::new();
+    for FlushInput { data, memtables, log_number_after } in inputs {
+        let before = core.env.clock.monotonic_us();
+        match write_level_0(core, &data, &memtables, TableFileCreationReason::Flush) {
+            Ok(output) => {
+                let elapsed_us = core.env.clock.monotonic_us().saturating_sub(before);
+                flushes.push(FamilyFlush { data, memtables, log_number_after, output, elapsed_us });
+            }
+            // What it wrote counts for nothing, and the others go on without it.
+            Err(error) if error.kind() == ErrorKind::ColumnFamilyDropped => {}
+            Err(error) => {
+                discard(core, &flushes);
+                return Err(error);
+            }
+        }
+    }
+    Ok(flushes)
+}
+
+/// Removes tables that never counted.
+fn discard(core: &DbCore, flushes: &[FamilyFlush]) {
+    flushes.iter().for_each(|flush| core.files.discard(&flush.output.written));
+}
+
+/// Opens the tables, counts the flushes, and lets go of the memtables.
+pub(super) fn end_flushes(core: &DbCore, flushes: Vec<FamilyFlush>) -> Vec<FlushEvent> {
+    flushes.into_iter().map(|flush| end_flush(core, flush)).collect()
+}
+
+fn end_flush(core: &DbCore, flush: FamilyFlush) -> FlushEvent {
+    let FamilyFlush { data, memtables, output, elapsed_us, .. } = flush;
+    let (file, blob_bytes) = (output.files.first().cloned(), output.blob_size_bytes());
+    open_new_tables(core, &data, output.files.iter().map(|file| file.number));
+    note_flush(core, &data, file, blob_bytes, memtables.len(), elapsed_us)
+}
+
+fn note_flush(
     core: &DbCore,
     data: &ColumnFamilyData,
     file: Option<NewFile>,
@@ -113,7 +184,7 @@ pub(crate) fn write_level_0(
     reason: TableFileCreationReason,
 ) -> Result<JobOutput> {
     let context = job_env::job_context(core, data, core.versions.current(data.id), None)?;
-    FlushJob { context: &context, memtables, reason }.run(&JobPlace(core))
+    FlushJob { context: &context, memtables, reason }.run(&JobPlace::of_flush(core))
 }
 
 /// Opens tables that were just installed: estimates and the choice of compactions need to know what is in them.
@@ -153,8 +224,8 @@ pub(crate) fn keeps_newest_log(core: &DbCore) -> bool {
 }
 
 /// Which logs no family needs any more once `change` is done.
-pub(super) fn log_release(core: &DbCore, change: Option<LogChange>) -> LogRelease {
-    let log_number_of = |id| core.versions.family(id).map(|family| family.log_number);
+pub(super) fn log_release(core: &DbCore, change: Option<LogChange<'_>>) -> LogRelease {
+    let log_number_of = |id| core.versions.log_number(id);
     let needed = core.jobs.oldest_needed_log(change, log_number_of);
     match needed.filter(|needed| *needed > core.versions.min_log_number_to_keep()) {
         Some(needed) => {
@@ -182,13 +253,40 @@ fn release_logs(core: &DbCore) -> Result<Vec<FileNumber>> {
     Ok(core.writes.logs().release_before(needed))
 }
 
-/// Switches the memtables of `ids` and, when `wait`, returns when what they held is in tables.
-pub(super) fn flush_families(core: &DbCore, ids: &[u32], wait: bool) -> Result<()> {
-    let switches: Vec<Switch> = ids.iter().map(|&id| Switch { id, flush_now: false }).collect();
+/// Waits until a flush would not have writers slowed down. False when there is nothing left to flush.
+fn wait_for_room(core: &DbCore, ids: &[u32], stopped_by: StoppedBy<'_>) -> Result<bool> {
+    let all = if core.jobs.is_flush_atomic() { core.jobs.families() } else { Vec::new() };
+    let ids = if all.is_empty() { ids } else { &all };
+    let mut is_needed = ids.is_empty();
+    for id in ids {
+        is_needed |= core.jobs.wait_until_flush_would_not_stall(*id, stopped_by)?;
+    }
+    Ok(is_needed)
+}
+
+/// Options of a flush that waits for nothing but its own end.
+pub(super) fn at_once() -> FlushOptions {
+    FlushOptions { allow_write_stall: true, ..FlushOptions::default() }
+}
+
+/// Switches the memtables of `ids` and, when asked to wait, returns when what they held is in tables. With
+/// `atomic_flush` these are all families, whichever are named.
+pub(super) fn flush_families(
+    core: &DbCore,
+    ids: &[u32],
+    options: &FlushOptions,
+    stopped_by: StoppedBy<'_>,
+) -> Result<()> {
+    if !options.allow_write_stall && !wait_for_room(core, ids, stopped_by)? {
+        return Ok(());
+    }
     let (targets, open) = write::exclusively(core, || -> Result<_> {
         core.jobs.check_error()?;
+        let all = if core.jobs.is_flush_atomic() { core.jobs.families() } else { Vec::new() };
+        let ids = if all.is_empty() { ids } else { &all };
+        let switches: Vec<Switch> = ids.iter().map(|&id| Switch { id, flush_now: false }).collect();
         switch_memtable::switch_memtables(core, &switches)?;
-        let targets = core.jobs.request_flush(ids);
+        let targets = core.jobs.request_flush(ids, options.force_atomic_flush);
         core.jobs.schedule();
         Ok((targets, core.jobs.hold_open()?))
     })??;
@@ -196,5 +294,5 @@ pub(super) fn flush_families(core: &DbCore, ids: &[u32], wait: bool) -> Result<(
     let released = release_logs(core)?;
     delete_logs(core, &released);
     drop(open);
-    if wait { core.jobs.wait_for_flush(&targets) } else { Ok(()) }
+    if options.wait { core.jobs.wait_for_flush(&targets) } else { Ok(()) }
 }

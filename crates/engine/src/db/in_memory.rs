@@ -13,6 +13,7 @@
 
 use super::{ColumnFamilyDescriptor, DbCore, flush, open, write};
 use crate::column_family::ColumnFamily;
+use crate::jobs::StoppedBy;
 use crate::options::{DbOptions, load_latest};
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_format::file_name::{self, FileKind};
@@ -85,7 +86,7 @@ pub(crate) fn save(core: &Arc<DbCore>, directory: &Path) -> Result<()> {
 fn flush_all(core: &DbCore) -> Result<()> {
     loop {
         let ids: Vec<u32> = core.families.load().iter().map(|family| family.id).collect();
-        match flush::flush_families(core, &ids, true) {
+        match flush::flush_families(core, &ids, &flush::at_once(), StoppedBy::Closing) {
             // A family was dropped meanwhile.
             Err(error) if error.kind() == ErrorKind::ColumnFamilyDropped => {}
             outcome => return outcome,

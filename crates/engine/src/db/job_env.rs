@@ -2,11 +2,14 @@
 
 use super::DbCore;
 use crate::column_family::ColumnFamilyData;
+use crate::jobs::StoppedBy;
 use crate::metrics::Statistics;
 use ferrock_base::{Error, FileNumber, Result};
 use ferrock_table::FailedCollector;
 use ferrock_tree::job::{FamilyContext, JobContext, JobEnv, WrittenFiles};
+use ferrock_tree::seqno_time::SeqnoToTimeMapping;
 use ferrock_tree::version::Version;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What a job of the family works with, as of now. `version` has the blob files that its inputs refer to; `None`
@@ -19,6 +22,7 @@ pub(super) fn job_context(
 ) -> Result<JobContext> {
     let options = data.options.load_full();
     let block_cache = Arc::clone(core.block_cache_of(&options));
+    let preserves_times = options.preserve_internal_time_seconds > 0;
     Ok(JobContext {
         file_system: Arc::clone(&core.env.file_system),
         clock: Arc::clone(&core.env.clock),
@@ -32,6 +36,7 @@ pub(super) fn job_context(
             options,
             table_cache: Arc::clone(&data.table_cache),
             block_cache,
+            blob_cache: data.blob_cache.clone(),
             hash_index_choice: Arc::clone(&data.hash_index_choice),
             version: Arc::clone(&data.super_version.load().version),
         },
@@ -41,48 +46,76 @@ pub(super) fn job_context(
             Some(epoch_number) => epoch_number,
             None => core.versions.new_epoch_number(data.id)?,
         },
+        seqno_times: if preserves_times { core.seqno_times.mapping() } else { SeqnoToTimeMapping::default() },
     })
 }
 
 /// The database, where its jobs run.
-pub(super) struct JobPlace<'a>(pub(super) &'a DbCore);
+pub(super) struct JobPlace<'a> {
+    core: &'a DbCore,
+    stopped_by: StoppedBy<'a>,
+    /// The job ends when its outputs reach the bound of space.
+    is_bounded: bool,
+}
+
+impl<'a> JobPlace<'a> {
+    /// Of a flush: what it writes is acknowledged, and needs the space however little there is.
+    pub(super) fn of_flush(core: &'a DbCore) -> Self {
+        Self { core, stopped_by: StoppedBy::Closing, is_bounded: false }
+    }
+
+    pub(super) fn of_compaction(core: &'a DbCore, stopped_by: StoppedBy<'a>) -> Self {
+        Self { core, stopped_by, is_bounded: true }
+    }
+}
 
 impl JobEnv for JobPlace<'_> {
     fn new_output(&self) -> FileNumber {
-        self.0.files.reserve(|| self.0.versions.new_file_number())
+        self.core.files.reserve(|| self.core.versions.new_file_number())
     }
 
     fn check_stop(&self) -> Result<()> {
-        self.0.jobs.check_not_closing()
+        self.core.jobs.check_stop(self.stopped_by)
     }
 
     fn discard(&self, files: &WrittenFiles) {
-        self.0.files.discard(files);
+        self.core.files.discard(files);
+    }
+
+    fn note_output(&self, path: PathBuf, bytes: u64) -> Result<()> {
+        let deletion = self.core.files.deletion();
+        deletion.count(path, bytes);
+        if self.is_bounded { deletion.check_limit() } else { Ok(()) }
     }
 
     fn run_at_once(&self, count: usize, run: &(dyn Fn(usize) + Sync)) {
-        std::thread::scope(|scope| {
-            for index in 1..count {
-                let thread = std::thread::Builder::new().name(format!("ferrock-part-{index}"));
-                // A part that gets no thread of its own is done by this one.
-                if thread.spawn_scoped(scope, move || run(index)).is_err() {
-                    run(index);
-                }
-            }
-            run(0);
-        });
+        run_on_threads(count, run);
     }
 
     fn note_block_based(&self, family: &str, reason: &Error) {
-        self.0.events.log().warn(|| format!("[{family}] block-based tables are written: {reason}"));
+        self.core.events.log().warn(|| format!("[{family}] block-based tables are written: {reason}"));
     }
 
     fn note_failed_collector(&self, family: &str, table: FileNumber, failed: &FailedCollector) {
         let FailedCollector { name, error } = failed;
-        self.0.events.log().warn(|| format!("[{family}] table {table}: collector {name} failed: {error}"));
+        self.core.events.log().warn(|| format!("[{family}] table {table}: collector {name} failed: {error}"));
     }
 
     fn note_verified_blocks(&self, blocks: u64) {
-        Statistics::add(&self.0.metrics.statistics().verified_blocks, blocks);
+        Statistics::add(&self.core.metrics.statistics().verified_blocks, blocks);
     }
+}
+
+/// Calls `run` with each number below `count`, each on a thread of its own, and waits for all.
+pub(super) fn run_on_threads(count: usize, run: &(dyn Fn(usize) + Sync)) {
+    std::thread::scope(|scope| {
+        for index in 1..count {
+            let thread = std::thread::Builder::new().name(format!("ferrock-part-{index}"));
+            // A part that gets no thread of its own is done by this one.
+            if thread.spawn_scoped(scope, move || run(index)).is_err() {
+                run(index);
+            }
+        }
+        run(0);
+    });
 }

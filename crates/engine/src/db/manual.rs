@@ -1,53 +1,28 @@
 //! What callers ask for by hand: flush, compact_range.
 
+use super::compact::{self, Request};
 use super::manual_files::move_level;
 use super::manual_turn::in_turn;
-use super::{DbCore, compact, flush};
+use super::{DbCore, flush};
 use crate::column_family::{ColumnFamily, ColumnFamilyData};
-use crate::jobs::ManualPiece;
-use crate::jobs::background_error::Reason;
+use crate::jobs::{ManualPiece, StoppedBy};
 use crate::options::{BottommostLevelCompaction, CompactRangeOptions, CompactionStyle, FlushOptions};
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_tree::compaction::picker::{ManualChoice, ManualRequest, ManualStep, manual_steps, pick_manual};
-use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A live table, for people and programs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LiveFile {
-    /// The column family.
-    pub column_family: String,
-    /// The level.
-    pub level: usize,
-    /// The number in its name.
-    pub number: FileNumber,
-    /// The directory that the file is in.
-    pub directory: PathBuf,
-    /// Bytes in the file.
-    pub size_bytes: u64,
-    /// Smallest user key.
-    pub smallest_user_key: Vec<u8>,
-    /// Largest user key.
-    pub largest_user_key: Vec<u8>,
-    /// Oldest sequence number.
-    pub smallest_sequence: ferrock_base::SequenceNumber,
-    /// Newest sequence number.
-    pub largest_sequence: ferrock_base::SequenceNumber,
-    /// Checksum of the whole file, where one was recorded.
-    pub file_checksum: Vec<u8>,
-    /// What made the checksum.
-    pub file_checksum_function_name: String,
-}
-
-/// See [`Db::flush_cf`].
-pub(crate) fn flush_family(core: &DbCore, family: &ColumnFamily, options: &FlushOptions) -> Result<()> {
-    let data = &family.data;
-    let check = || {
-        if data.is_dropped() { Err(Error::new(ErrorKind::ColumnFamilyDropped, &data.name[..])) } else { Ok(()) }
+/// See [`Db::flush_cfs`].
+pub(crate) fn flush_families(core: &DbCore, families: &[ColumnFamily], options: &FlushOptions) -> Result<()> {
+    let check = || match families.iter().find(|family| family.data.is_dropped()) {
+        Some(family) => Err(Error::new(ErrorKind::ColumnFamilyDropped, family.name())),
+        None => Ok(()),
     };
     core.jobs.check_open()?;
     check()?;
-    flush::flush_families(core, &[data.id], options.wait)?;
+    let mut ids: Vec<u32> = families.iter().map(ColumnFamily::id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    flush::flush_families(core, &ids, options, StoppedBy::Closing)?;
     check()
 }
 
@@ -65,8 +40,11 @@ pub(super) fn compact_range(
     if options.change_level && data.options.load().compaction_style == CompactionStyle::Fifo {
         return Err(Error::not_supported("FIFO compaction does not support change_level."));
     }
-    flush::flush_families(core, &[data.id], true)?;
-    in_turn(core, data, options.exclusive_manual_compaction, || {
+    let stopped_by = StoppedBy::Caller(options.canceled.as_ref());
+    core.jobs.check_stop(stopped_by)?;
+    let flush = FlushOptions { allow_write_stall: options.allow_write_stall, ..FlushOptions::default() };
+    flush::flush_families(core, &[data.id], &flush, stopped_by)?;
+    in_turn(core, data, options.exclusive_manual_compaction, stopped_by, || {
         compact_steps(core, data, begin, end, options)?;
         if options.change_level { move_up(core, data, options.target_level) } else { Ok(()) }
     })
@@ -105,18 +83,18 @@ fn compact_step(
     options: &CompactRangeOptions,
 ) -> Result<()> {
     let target_path_id = options.target_path_id;
+    let wanted = Request {
+        stopped_by: StoppedBy::Caller(options.canceled.as_ref()),
+        max_subcompactions: options.max_subcompactions,
+        blob_collection: Some((options.blob_garbage_collection_policy, options.blob_garbage_collection_age_cutoff)),
+    };
     let mut begin = begin.map(<[u8]>::to_vec);
     loop {
         let request = ManualRequest { step, begin: begin.as_deref(), end, ignore_files_from, target_path_id };
-        let Some((job, next_begin)) = begin_piece(core, data, &request)? else { return Ok(()) };
-        let result = compact::compact(core, &job, Some(options));
-        if let Err(error) = &result
-            && !data.is_dropped()
-        {
-            core.jobs.note_error(Reason::Compaction, error);
-        }
-        core.jobs.finish_manual_piece(data.id, job.running);
-        result?;
+        let Some((job, next_begin)) = begin_piece(core, data, &request, wanted.stopped_by)? else {
+            return Ok(());
+        };
+        compact::compact_by_hand(core, job, wanted)?;
         if next_begin.is_none() {
             return Ok(());
         }
@@ -125,8 +103,13 @@ fn compact_step(
 }
 
 /// Waits until the next piece of a manual compaction can run, and marks its files.
-fn begin_piece(core: &DbCore, data: &ColumnFamilyData, request: &ManualRequest<'_>) -> Result<Option<ManualPiece>> {
-    core.jobs.begin_manual_piece(data.id, |running| {
+fn begin_piece(
+    core: &DbCore,
+    data: &ColumnFamilyData,
+    request: &ManualRequest<'_>,
+    stopped_by: StoppedBy<'_>,
+) -> Result<Option<ManualPiece>> {
+    core.jobs.begin_manual_piece(data.id, stopped_by, |running| {
         let Some(version) = core.versions.current(data.id) else { return ManualChoice::Done };
         let options = data.options.load_full();
         pick_manual(&compact::picker_input(core, &version, &options, running), request)

@@ -1,8 +1,10 @@
 //! What callers do with whole files, without reading them: drop those of a range, move a level, suggest a compaction.
 
+use super::DbCore;
+use super::compact::{self, Request};
 use super::manual_turn::in_turn;
-use super::{DbCore, compact};
 use crate::column_family::{ColumnFamily, ColumnFamilyData};
+use crate::jobs::StoppedBy;
 use crate::jobs::background_error::Reason;
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_format::version_edit::{DeletedFile, NewFile, VersionEdit};
@@ -20,8 +22,8 @@ pub(super) fn delete_files_in_ranges(
 ) -> Result<()> {
     let data = &family.data;
     core.jobs.check_open()?;
-    in_turn(core, data, false, || {
-        let piece = core.jobs.begin_manual_piece(data.id, |running| {
+    in_turn(core, data, false, StoppedBy::Closing, || {
+        let piece = core.jobs.begin_manual_piece(data.id, StoppedBy::Closing, |running| {
             let Some(version) = core.versions.current(data.id) else { return ManualChoice::Done };
             let options = data.options.load_full();
             match pick_within(&compact::picker_input(core, &version, &options, running), ranges, includes_end) {
@@ -30,7 +32,9 @@ pub(super) fn delete_files_in_ranges(
             }
         });
         let Some((job, _)) = piece? else { return Ok(()) };
-        let result = compact::compact(core, &job, None);
+        let change = data.outside_changes.begin();
+        let result = compact::compact(core, &job, Request::of(StoppedBy::Closing)).map(drop);
+        drop(change);
         core.jobs.finish_manual_piece(data.id, job.running);
         result
     })
@@ -51,7 +55,7 @@ pub(super) fn suggest_compact_range(core: &DbCore, family: &ColumnFamily, range:
 pub(super) fn promote_l0(core: &DbCore, family: &ColumnFamily, target: usize) -> Result<()> {
     let data = &family.data;
     core.jobs.check_open()?;
-    in_turn(core, data, true, || promote_alone(core, data, target))
+    in_turn(core, data, true, StoppedBy::Closing, || promote_alone(core, data, target))
 }
 
 fn promote_alone(core: &DbCore, data: &ColumnFamilyData, target: usize) -> Result<()> {

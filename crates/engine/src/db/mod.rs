@@ -11,11 +11,12 @@
 //! background.rs the database as the host of its jobs; closing             cleanup.rs    which files are needed
 //! families.rs   create, drop, change options                              properties.rs what a program may ask
 //! destroy.rs    a database's files, and nothing else                      approximate.rs sizes by the index
-//! in_memory.rs  files in memory; from a directory and to one
+//! in_memory.rs  files in memory; from a directory and to one              named_files.rs compact_files
 //! async_get.rs  a key, as a future                                        async_multi_get.rs many keys, as one
 //! async_search.rs the search of both, where it waits                      async_scan/    rows in batches, as futures
 //! multi_get.rs  many keys, in rounds of reads                             multi_scan.rs many ranges, planned together
 //! job_env.rs    what a job works with                                     versions.rs   every version of a key
+//! remote.rs     compactions that another process runs                     open_and_compact.rs the other process
 //! ```
 //!
 //! Locks, in the order in which they may be taken: leadership of the write queue, then `core.installs`, then those of
@@ -41,6 +42,7 @@ mod in_memory;
 mod in_place_updates;
 mod interface;
 mod job_env;
+mod live_file;
 #[cfg(test)]
 mod locks;
 mod log_blobs;
@@ -49,14 +51,18 @@ mod manual_files;
 mod manual_turn;
 mod multi_get;
 mod multi_scan;
+mod named_files;
 mod open;
+mod open_and_compact;
 mod options_file;
 mod properties;
 mod read;
 mod recovery;
+mod remote;
 mod resume;
 mod search;
 mod snapshots;
+mod space;
 mod successive_merges;
 mod switch_memtable;
 mod versions;
@@ -69,16 +75,20 @@ use crate::jobs::JobScheduler;
 use crate::metrics::Metrics;
 use crate::options::{ColumnFamilyOptions, DbOptions};
 use crate::reads::ReadPath;
+use crate::seqno_times::SeqnoTimes;
 use crate::settings::{Environment, Identity, LiveOptions};
 use crate::write::WritePath;
 use arc_swap::ArcSwap;
 use ferrock_base::{InternalComparator, Result, SequenceNumber};
+use ferrock_cache::EntryRole;
 use ferrock_table::{ReadStats, ReadTier, TableBlockCache};
-use ferrock_tree::blob::OwnedBlobView;
+use ferrock_tree::blob::{BlobCache, OwnedBlobView};
+use ferrock_tree::places::TablePaths;
 use ferrock_tree::table_cache::{MutableTableCacheParams, TableCache, TableCacheParams};
 use ferrock_tree::version::{Version, VersionSet};
 use ferrock_vfs::{RandomAccessOptions, ReadContext};
 use parking_lot::Mutex;
+use std::path::Path;
 use std::sync::Arc;
 
 pub use async_get::GetAsync;
@@ -86,9 +96,12 @@ pub use async_multi_get::MultiGetAsync;
 pub use async_scan::{AsyncScan, NextBatch, ScanBatch};
 pub use ferrock_tree::compaction::picker::UserKeyRange;
 pub use interface::Db;
-pub use manual::LiveFile;
+pub use live_file::LiveFile;
 pub use multi_scan::{MultiScan, ScanRange, ScanRow};
 pub use open::ColumnFamilyDescriptor;
+pub use open_and_compact::{
+    CompactionServiceOptionsOverride, OpenAndCompactOptions, failed_compaction_result, open_and_compact,
+};
 pub use properties::{INTEGER_PROPERTIES, MAP_PROPERTIES, TEXT_PROPERTIES};
 pub use read::Iter;
 pub use search::PinnedSlice;
@@ -112,22 +125,37 @@ pub(crate) struct DbCore {
     pub(crate) jobs: JobScheduler,
     pub(crate) families: ArcSwap<FamilyMap>,
     pub(crate) reads: ReadPath,
+    /// Has its own lock, which is a leaf.
+    pub(crate) seqno_times: SeqnoTimes,
 }
 
 impl DbCore {
     /// The cache through which the tables of a family are opened.
     pub(crate) fn new_table_cache(&self, family: u32, options: &ColumnFamilyOptions) -> Arc<TableCache> {
+        self.table_cache_in(self.files.places().add_family(family, options), options)
+    }
+
+    /// One that also has the tables of a directory outside of the database, and the path id of that directory.
+    pub(crate) fn table_cache_with_output(
+        &self,
+        options: &ColumnFamilyOptions,
+        inputs: &TableCache,
+        output: &Path,
+    ) -> (Arc<TableCache>, u32) {
+        let (paths, path_id) = inputs.paths().with_output(output);
+        (self.table_cache_in(paths, options), path_id)
+    }
+
+    fn table_cache_in(&self, paths: TablePaths, options: &ColumnFamilyOptions) -> Arc<TableCache> {
         let db = self.options.load();
         Arc::new(TableCache::new(TableCacheParams {
             file_system: Arc::clone(&self.env.file_system),
-            paths: self.files.places().add_family(family, options),
+            paths,
             comparator: InternalComparator::new(options.comparator.clone()),
             mutable: self.mutable_table_cache_params(options),
             cache_usage: options.cache_usage,
-            prefix_extractor: options.prefix_extractor.clone(),
-            plain_options: options.table_factory.plain_options(),
             bloom_locality: options.bloom_locality,
-            file_options: file_options(&db),
+            file_options: RandomAccessOptions { temperature: options.default_temperature, ..file_options(&db) },
             verify_unique_id: db.verify_sst_unique_id_in_manifest,
             open_tables: Arc::clone(self.files.open_tables()),
             read_stats: Arc::new(ReadStats::new(Arc::clone(&self.env.clock))),
@@ -141,6 +169,8 @@ impl DbCore {
             // A flushed table may be somewhat larger than the memtable, and hardly more.
             max_pinned_l0_file_size: (options.write_buffer_size as u64).saturating_mul(3) / 2,
             block_cache: (!options.table.no_block_cache).then(|| Arc::clone(self.block_cache_of(options))),
+            prefix_extractor: options.prefix_extractor.clone(),
+            plain_options: options.table_factory.plain_options(),
         }
     }
 
@@ -149,12 +179,24 @@ impl DbCore {
         options.block_cache.as_ref().unwrap_or(self.reads.block_cache())
     }
 
+    /// The cache of a family's values in blob files: its own, or that of the memory budget.
+    pub(crate) fn new_blob_cache(&self, options: &ColumnFamilyOptions) -> Option<Arc<BlobCache>> {
+        let budget = self.options.load().components.memory_budget.as_ref().map(|budget| Arc::clone(budget.cache()));
+        let cache = options.blob_cache.clone().or(budget)?;
+        let is_charged = options.cache_usage.is_charged(EntryRole::BlobCache);
+        let charged_to = is_charged.then(|| self.block_cache_of(options));
+        Some(Arc::new(BlobCache::new(cache, self.reads.blob_session(), charged_to)))
+    }
+
     /// What the entries of a version have in blob files, for a job in the background.
     pub(crate) fn blobs_for_job(&self, column_family_id: u32, version: Arc<Version>) -> Arc<OwnedBlobView> {
         Arc::new(OwnedBlobView {
             source: Arc::clone(self.reads.blob_source()),
             version,
             column_family_id,
+            // Not even looked at: a value may have been cached without a look at its checksum.
+            cache: None,
+            fill_cache: false,
             verify_checksums: true,
             read_tier: ReadTier::All,
             context: ReadContext::default(),
@@ -177,5 +219,6 @@ fn file_options(options: &DbOptions) -> RandomAccessOptions {
         direct: options.use_direct_reads,
         mmap: options.allow_mmap_reads.is_on() && !options.use_direct_reads,
         advise_random: options.advise_random_on_open,
+        ..RandomAccessOptions::default()
     }
 }

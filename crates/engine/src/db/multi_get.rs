@@ -40,7 +40,7 @@ pub(crate) fn multi_get(core: &DbCore, data: &ColumnFamilyData, options: &ReadOp
     let search = Search { data, pinned: &pinned, options, table_options: options.for_table() };
     let (lookups, contexts) = batch.parts();
     search_in_rounds(core, thread, &mut [Family { search, lookups, contexts }]);
-    batch.finish(|key, index| search::blob_view(core, data.id, &pinned.version, options).fetch(key, index))
+    batch.finish(|key, index| search::blob_view(core, data, &pinned.version, options).fetch(key, index))
 }
 
 /// The values of many keys, each of its own family, in the order of `keys`; all families as of one moment.
@@ -79,7 +79,7 @@ pub(crate) fn multi_get_families(
     let mut results: Results = keys.iter().map(|_| Ok(None)).collect();
     for ((group, batch), pinned) in groups.iter().zip(batches).zip(&pins) {
         let fetch =
-            |key: &_, index: &_| search::blob_view(core, data(group).id, &pinned.version, options).fetch(key, index);
+            |key: &_, index: &_| search::blob_view(core, data(group), &pinned.version, options).fetch(key, index);
         for (&index, result) in group.iter().zip(batch.finish(fetch)) {
             results[index] = result;
         }

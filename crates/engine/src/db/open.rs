@@ -9,7 +9,11 @@
 //! An open that fails deletes nothing. In particular a MANIFEST that breaks a rule of the tree makes the open fail,
 //! instead of an empty family whose tables then count as obsolete.
 
+mod later;
 mod read_only;
+mod tree;
+
+pub(crate) use tree::open_tree;
 
 use super::DbCore;
 use super::log_blobs::LogBlobs;
@@ -21,15 +25,18 @@ use crate::db::families;
 use crate::db::flush;
 use crate::db::log_blobs;
 use crate::db::options_file;
+use crate::db::space;
 use crate::db::switch_memtable;
 use crate::events::Events;
+use crate::files::deletion::Deletion;
 use crate::files::log_directory::{self, LogDirectory, LogDirectoryRequest, WalDirFrom};
 use crate::files::{FileRegistry, FileRegistryParts};
 use crate::info_log::{InfoLog, InfoLogOptions};
-use crate::jobs::{FamilyJobs, JobScheduler, JobSchedulerParts};
+use crate::jobs::{FamilyJobs, JobScheduler, JobSchedulerParts, Places};
 use crate::metrics::Metrics;
-use crate::options::{ColumnFamilyOptions, DbOptions, load_latest};
+use crate::options::{ColumnFamilyOptions, DbOptions, LoadedOptions, load_latest};
 use crate::reads::ReadPath;
+use crate::seqno_times::{FIRST_SEQUENCE, SeqnoTimes};
 use crate::settings::{Environment, Identity, LiveOptions};
 use crate::write::WritePath;
 use crate::write::logs::Logs;
@@ -38,17 +45,17 @@ use arc_swap::ArcSwap;
 use ferrock_base::byte_text::canonical;
 use ferrock_base::compaction_filter::TableFileCreationReason;
 use ferrock_base::random::Random;
-use ferrock_base::{Error, FileNumber, Result};
+use ferrock_base::{Comparator, Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::version_edit::VersionEdit;
 use ferrock_format::{current_file, file_name, unique_id};
-use ferrock_options::{combinations, db_path, dump};
+use ferrock_options::{RemovalPlace, combinations, db_path, dump};
 use ferrock_table::TableBlockCache;
-use ferrock_tree::blob::BlobSource;
+use ferrock_tree::blob::{BlobCacheSession, BlobSource};
 use ferrock_tree::places::{FilePlaces, TablePaths, create_directory, create_table_directories, is_same};
 use ferrock_tree::table_cache::{OpenFileBudget, OpenTables, TableCache, not_in_its_path, open_all};
 use ferrock_tree::version::version_set::{self, RecoverMode};
 use ferrock_tree::version::{FamilyToOpen, VersionSet};
-use ferrock_vfs::{FileLock, FileSystem, WritableOptions, WritePurpose, read_file, write_file_atomically};
+use ferrock_vfs::{FileLock, FileSystem, WritableOptions, WritePurpose, read_file, write_file_atomically_as};
 use parking_lot::Mutex;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,6 +68,8 @@ const DEFAULT_BLOCK_CACHE_BYTES: usize = 32 << 20;
 const DESCRIPTORS_FOR_OTHER_FILES: usize = 10;
 /// Of a bounded table cache, no more than so many are opened at once with the database.
 const MOST_TABLES_AT_OPEN: usize = 16;
+
+type TableToOpen = (Arc<TableCache>, Arc<ferrock_tree::version::FileMetadata>);
 
 /// A column family to open: its name and its options.
 pub type ColumnFamilyDescriptor = (String, ColumnFamilyOptions);
@@ -77,7 +86,7 @@ pub(crate) fn open(
 /// See [`Db::open_with_latest_options`].
 pub(crate) fn open_with_latest_options(path: &Path, base: DbOptions) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
     let wal_dir_from = wal_dir_from(&base);
-    let (options, families, notes) = latest_options(path, base)?;
+    let (options, families, notes) = latest_options(path, base, load_latest, built_in)?;
     Opener::new(path, options, families, notes, wal_dir_from)?.open()
 }
 
@@ -89,7 +98,7 @@ pub(crate) fn open_read_only(
 ) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
     let (from, (options, families, notes)) = match families {
         Some(families) => (WalDirFrom::Caller, (options, families, Vec::new())),
-        None => (wal_dir_from(&options), latest_options(path, options)?),
+        None => (wal_dir_from(&options), latest_options(path, options, load_latest, built_in)?),
     };
     Opener::new(path, options, families, notes, from)?.open_read_only()
 }
@@ -112,17 +121,25 @@ fn wal_dir_from(base: &DbOptions) -> WalDirFrom {
     if base.wal_dir.is_empty() { WalDirFrom::OptionsFile } else { WalDirFrom::Caller }
 }
 
-/// The directory's own options, with the recovery mode, the directories of tables, the `wal_dir` if there is one, and
-/// the components of `base`, for every family that exists.
-fn latest_options(path: &Path, base: DbOptions) -> Result<(DbOptions, Vec<ColumnFamilyDescriptor>, Vec<String>)> {
+/// The comparator of a family, by its name.
+fn built_in(_family: &str, name: &str) -> Result<Comparator> {
+    Comparator::built_in(name)
+}
+
+/// The directory's own options, as `load` finds them, with the recovery mode, the directories of tables, the `wal_dir`
+/// if there is one, and the components of `base`, for every family that exists.
+fn latest_options(
+    path: &Path,
+    base: DbOptions,
+    load: impl Fn(&dyn FileSystem, &Path) -> Result<Option<LoadedOptions>>,
+    comparator_of: impl Fn(&str, &str) -> Result<Comparator>,
+) -> Result<(DbOptions, Vec<ColumnFamilyDescriptor>, Vec<String>)> {
     let file_system = file_system_of(&base)?;
     let existing = version_set::list_column_families(&*file_system, path)?;
-    let (mut loaded, mut notes) = match load_latest(&*file_system, path) {
+    let (mut loaded, mut notes) = match load(&*file_system, path) {
         Ok(loaded) => (loaded.unwrap_or_default(), Vec::new()),
         // The options describe how to write; the data can be read without them.
-        Err(error) => {
-            (crate::options::LoadedOptions::default(), vec![format!("the OPTIONS file is not used: {error}")])
-        }
+        Err(error) => (LoadedOptions::default(), vec![format!("the OPTIONS file is not used: {error}")]),
     };
     notes.append(&mut loaded.notes);
     let mut options = loaded.db;
@@ -135,14 +152,14 @@ fn latest_options(path: &Path, base: DbOptions) -> Result<(DbOptions, Vec<Column
     options.create_if_missing = false;
     options.error_if_exists = false;
     let mut families = Vec::new();
+    let mut known: BTreeMap<String, ColumnFamilyOptions> = loaded.column_families.into_iter().collect();
     for (_, name, comparator) in existing {
-        let known = loaded.column_families.iter().position(|(known, _)| *known == name);
-        let mut family = known.map(|index| loaded.column_families.swap_remove(index).1).unwrap_or_default();
+        let mut family = known.remove(&name).unwrap_or_default();
         // The MANIFEST is right about the comparator, whatever the OPTIONS file says.
         if let Some(comparator) = comparator
             && family.comparator.name() != comparator
         {
-            family.comparator = ferrock_base::Comparator::built_in(&comparator)?;
+            family.comparator = comparator_of(&name, &comparator)?;
         }
         family.is_from_file = true;
         families.push((name, family));
@@ -230,12 +247,10 @@ impl Opener {
     ) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
         let is_new = self.create_or_check()?;
         let existing = version_set::list_column_families(&*self.file_system, &self.path)?;
-        let missing: Vec<ColumnFamilyDescriptor> = self
-            .families
-            .iter()
-            .filter(|(name, _)| !existing.iter().any(|(_, known, _)| known == name))
-            .cloned()
-            .collect();
+        let existing: BTreeSet<String> = existing.into_iter().map(|(_, name, _)| name).collect();
+        let is_missing = |name: &String| !existing.contains(name);
+        let missing: Vec<ColumnFamilyDescriptor> =
+            self.families.iter().filter(|(name, _)| is_missing(name)).cloned().collect();
         if let Some((name, _)) = missing.first()
             && !self.options.create_missing_column_families
         {
@@ -245,7 +260,7 @@ impl Opener {
         }
         let names: Vec<String> = self.families.iter().map(|(name, _)| name.clone()).collect();
         let mut to_open = self.families_to_open();
-        to_open.retain(|family| !missing.iter().any(|(name, _)| *name == family.name));
+        to_open.retain(|family| !is_missing(&family.name));
         let versions = self.recover_versions(&to_open, RecoverMode::ReadWrite)?;
         let logs = if is_new { self.new_log_directory() } else { self.find_logs(&versions, info_log)? };
         if !self.file_system.exists(&logs)? {
@@ -253,21 +268,35 @@ impl Opener {
         }
         // Also what tells a directory of tables that is this one under another name from one of another database.
         self.reconcile_identity(&versions)?;
-        let families = self.families.iter().filter(|(name, _)| !missing.iter().any(|(missing, _)| missing == name));
+        let families = self.families.iter().filter(|(name, _)| !is_missing(name));
         for paths in families.map(|(_, family)| &family.cf_paths).chain([&self.options.db_paths]) {
             create_table_directories(&*self.file_system, &self.path, paths)?;
         }
         let core = self.assemble(versions, logs, Arc::clone(info_log), Some(lock), false);
-        open_tables(&core)?;
+        space::begin(&core);
+        let opens_later = self.options.open_files_async;
+        if opens_later {
+            check_places(&core)?
+        } else {
+            open_tables(&core)?
+        }
         recover_and_begin(&core)?;
+        families::configure_seqno_times(&core);
         for (name, options) in missing {
             families::create_family(&core, &name, options)?;
+        }
+        if is_new && self.preserves_times() {
+            core.seqno_times.spread(&*core.env.clock);
         }
         options_file::write_options_file(&core)?;
         cleanup::delete_obsolete_files(&core);
         core.jobs.update_stall_conditions();
+        core.jobs.raise_pools(Places::default());
         core.jobs.schedule();
         core.jobs.allow_attempts();
+        if opens_later {
+            later::open_tables(&core);
+        }
         handles(core, names)
     }
 
@@ -305,8 +334,14 @@ impl Opener {
             log_directory::check_is_unused(&*self.file_system, &logs)?;
         }
         let id = self.new_identity();
-        VersionSet::create(&*self.file_system, &self.path, Some(&id))?;
+        let last_sequence = if self.preserves_times() { FIRST_SEQUENCE } else { SequenceNumber(0) };
+        let temperature = self.options.metadata_write_temperature;
+        VersionSet::create(&*self.file_system, &self.path, Some(&id), last_sequence, temperature)?;
         Ok(true)
+    }
+
+    fn preserves_times(&self) -> bool {
+        self.families.iter().any(|(_, options)| options.preserve_internal_time_seconds > 0)
     }
 
     /// Where the logs of a database that is made now will be.
@@ -361,7 +396,8 @@ impl Opener {
         versions.set_db_id(id.clone());
         if self.options.write_identity_file && on_file.as_ref() != Some(&id) {
             let temp = self.path.join(file_name::temp(FileNumber(0)));
-            write_file_atomically(&*self.file_system, &path, &temp, id.as_bytes())?;
+            let temperature = self.options.metadata_write_temperature;
+            write_file_atomically_as(&*self.file_system, &path, &temp, id.as_bytes(), temperature)?;
         }
         Ok(())
     }
@@ -390,6 +426,7 @@ impl Opener {
             manual_flush: self.options.manual_wal_flush,
             allow_fallocate: self.options.allow_fallocate,
             bytes_per_sync: self.options.wal_bytes_per_sync,
+            temperature: self.options.wal_write_temperature,
             expected_bytes: self.families.first().map_or(0, |(_, options)| options.write_buffer_size as u64 * 11 / 10),
         };
         let places = Arc::new(FilePlaces::new(self.path.clone(), logs, &self.options.db_paths));
@@ -397,7 +434,7 @@ impl Opener {
             Arc::clone(&self.file_system),
             Arc::clone(&places),
             super::file_options(&self.options),
-            blob_files_at_once(self.options.max_open_files, budget),
+            open_tables.blob_files_at_once(self.options.max_open_files),
             Arc::clone(&open_tables),
         ));
         let files = FileRegistry::new(FileRegistryParts {
@@ -407,11 +444,20 @@ impl Opener {
             open_tables,
             blob_source: Arc::clone(&blob_source),
             log: Arc::clone(&info_log),
+            deletion: Deletion::new(
+                components.sst_file_manager.clone().filter(|_| !is_read_only),
+                RemovalPlace {
+                    file_system: Arc::clone(&self.file_system),
+                    clock: Arc::clone(&clock),
+                    spawner: components.spawner(),
+                    may_cut: !super::file_options(&self.options).mmap,
+                },
+            ),
             directory_lock: lock,
         });
         let logs = Logs::new(Arc::clone(&self.file_system), places, wal_options);
         let events = Arc::new(Events::new(components.listeners.clone(), info_log));
-        let writes = WritePath::new(logs, last_sequence, self.options.delayed_write_rate);
+        let writes = WritePath::new(logs, last_sequence, self.options.delayed_write_rate, Arc::clone(&clock));
         let core = Arc::new_cyclic(|this: &Weak<DbCore>| DbCore {
             options: LiveOptions::new(self.options.clone(), self.notes.clone()),
             identity: Identity {
@@ -420,7 +466,12 @@ impl Opener {
             },
             files,
             metrics: Metrics::new(clock.monotonic_us()),
-            reads: ReadPath::new(block_cache, blob_source, components.spawner()),
+            reads: ReadPath::new(
+                block_cache,
+                blob_source,
+                BlobCacheSession(random.next_u64(), random.next_u64()),
+                components.spawner(),
+            ),
             env: Environment {
                 _counted_reads: components
                     .memory_budget
@@ -434,14 +485,17 @@ impl Opener {
             installs: Mutex::new(()),
             jobs: JobScheduler::new(JobSchedulerParts {
                 is_read_only,
+                is_flush_atomic: self.options.atomic_flush,
                 controller: Arc::clone(writes.controller()),
                 events: Arc::clone(&events),
                 spawner: components.spawner(),
+                pools: components.thread_pools.clone(),
                 host: this.clone(),
             }),
             writes,
             events,
             families: ArcSwap::from_pointee(FamilyMap::default()),
+            seqno_times: SeqnoTimes::default(),
         });
         adopt_families(&core);
         if let Some(OpenFileBudget { process_limit, tables }) = budget {
@@ -451,15 +505,6 @@ impl Opener {
             });
         }
         core
-    }
-}
-
-/// A bound of blob files that are open; negative without one.
-fn blob_files_at_once(max_open_files: i32, budget: Option<OpenFileBudget>) -> i32 {
-    let most = budget.and_then(|budget| i32::try_from(budget.tables / 4).ok());
-    match most {
-        Some(most) if max_open_files < 0 || most < max_open_files => most,
-        _ => max_open_files,
     }
 }
 
@@ -501,12 +546,14 @@ fn adopt_families(core: &DbCore) {
     let mut states = Vec::new();
     for view in core.versions.families() {
         let table_cache = core.new_table_cache(view.id, &view.options);
+        let blob_cache = core.new_blob_cache(&view.options);
         let data = ColumnFamilyData::new(
             view.id,
             view.name,
             view.options,
             view.current,
             table_cache,
+            blob_cache,
             switch_memtable::memory_tracker(core),
         );
         families.insert(Arc::clone(&data));
@@ -520,11 +567,27 @@ fn adopt_families(core: &DbCore) {
 /// of each level, from the top. The others are opened as they are needed. Errors of single tables count with
 /// `paranoid_checks` alone.
 fn open_tables(core: &DbCore) -> Result<()> {
+    check_places(core)?;
+    let threads = opening_threads(core);
+    match open_all(&*core.env.spawner, threads, tables_to_open(core)) {
+        Err(error) => tolerate(core, error),
+        Ok(()) => Ok(()),
+    }
+}
+
+fn check_places(core: &DbCore) -> Result<()> {
+    let in_place = core.families.load().iter().try_for_each(|data| check_table_places(core, data));
+    in_place.or_else(|error| tolerate(core, error))
+}
+
+fn opening_threads(core: &DbCore) -> usize {
+    usize::try_from(core.options.load().max_file_opening_threads).unwrap_or(1)
+}
+
+fn tables_to_open(core: &DbCore) -> Vec<TableToOpen> {
     let options = core.options.load();
     let families = core.families.load();
-    let in_place = families.iter().try_for_each(|data| check_table_places(core, data));
-    in_place.or_else(|error| tolerate(core, error))?;
-    let mut files: Vec<(Arc<TableCache>, Arc<ferrock_tree::version::FileMetadata>)> = Vec::new();
+    let mut files = Vec::new();
     for data in families.iter() {
         let version = Arc::clone(&data.super_version.load().version);
         for level in 0..version.num_levels() {
@@ -539,11 +602,7 @@ fn open_tables(core: &DbCore) -> Result<()> {
     if let Ok(bound) = usize::try_from(options.max_open_files) {
         files.truncate((bound.saturating_sub(DESCRIPTORS_FOR_OTHER_FILES) / 4).min(MOST_TABLES_AT_OPEN));
     }
-    let threads = usize::try_from(options.max_file_opening_threads).unwrap_or(1);
-    match open_all(&*core.env.spawner, threads, files) {
-        Err(error) => tolerate(core, error),
-        Ok(()) => Ok(()),
-    }
+    files
 }
 
 /// What it means that a table cannot be opened.
@@ -583,8 +642,9 @@ fn check_table_places(core: &DbCore, data: &ColumnFamilyData) -> Result<()> {
 
 fn handles(core: Arc<DbCore>, names: Vec<String>) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
     let families = core.families.load_full();
+    let by_name: BTreeMap<&str, _> = families.iter().map(|data| (&data.name[..], data)).collect();
     let handle = |name: &String| {
-        let data = families.by_name(name).cloned();
+        let data = by_name.get(&name[..]).copied().cloned();
         data.map(|data| ColumnFamily { data })
             .ok_or_else(|| Error::invalid_argument(format!("Column family not found: {name}")))
     };

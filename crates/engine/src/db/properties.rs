@@ -59,6 +59,9 @@ pub const INTEGER_PROPERTIES: &[&str] = &[
     "block-cache-capacity",
     "block-cache-usage",
     "block-cache-pinned-usage",
+    "blob-cache-capacity",
+    "blob-cache-usage",
+    "blob-cache-pinned-usage",
 ];
 
 /// Names of the properties that are texts (`N` is a level).
@@ -189,15 +192,15 @@ pub(super) fn int_property(core: &DbCore, data: &Arc<ColumnFamilyData>, name: &s
         "num-deletes-imm-mem-tables" => pinned.immutable.iter().map(|memtable| memtable.num_deletes()).sum(),
         "estimate-num-keys" => estimate_num_keys(&pinned),
         "estimate-live-data-size" => version.estimated_live_data_size_bytes(),
-        "total-sst-files-size" | "live-sst-files-size" => version.files().map(|(_, file)| file.size_bytes).sum(),
+        "total-sst-files-size" => core.versions.held_by(data.id).table_bytes,
+        "live-sst-files-size" => version.files().map(|(_, file)| file.size_bytes).sum(),
         "live-non-bottommost-sst-files-size" => {
             let bottom = version.deepest_non_empty_level().unwrap_or(0);
             version.files().filter(|(level, _)| *level != bottom).map(|(_, file)| file.size_bytes).sum()
         }
         "num-blob-files" => version.blob_files().len() as u64,
-        "total-blob-file-size" | "live-blob-file-size" => {
-            version.blob_files().values().map(|file| file.file_size_bytes()).sum()
-        }
+        "total-blob-file-size" => core.versions.held_by(data.id).blob_file_bytes,
+        "live-blob-file-size" => version.blob_files().values().map(|file| file.file_size_bytes()).sum(),
         "live-blob-file-garbage-size" => version.blob_files().values().map(|file| file.garbage_blob_bytes).sum(),
         "estimate-oldest-key-time" => return oldest_key_time(data, &pinned),
         "base-level" => version.base_level() as u64,
@@ -208,6 +211,9 @@ pub(super) fn int_property(core: &DbCore, data: &Arc<ColumnFamilyData>, name: &s
         "block-cache-capacity" => core.block_cache_of(&pinned.options).capacity() as u64,
         "block-cache-usage" => core.block_cache_of(&pinned.options).usage() as u64,
         "block-cache-pinned-usage" => core.block_cache_of(&pinned.options).pinned_usage() as u64,
+        "blob-cache-capacity" => data.blob_cache.as_ref()?.cache().capacity() as u64,
+        "blob-cache-usage" => data.blob_cache.as_ref()?.cache().usage() as u64,
+        "blob-cache-pinned-usage" => data.blob_cache.as_ref()?.cache().pinned_usage() as u64,
         "estimate-table-readers-mem" => version
             .files()
             .filter_map(|(_, file)| data.table_cache.get_if_open(file))
@@ -224,7 +230,7 @@ pub(super) fn int_property(core: &DbCore, data: &Arc<ColumnFamilyData>, name: &s
         }
         // Without a job that writes tables, none is kept for one.
         "min-obsolete-sst-number-to-keep" => core.files.oldest_pending().map_or(u64::MAX, |number| number.0),
-        "num-live-versions" => core.versions.num_live_versions() as u64,
+        "num-live-versions" => core.versions.held_by(data.id).versions,
         "min-log-number-to-keep" => core.versions.min_log_number_to_keep().0,
         "obsolete-sst-files-size" => core.files.table_bytes(core.versions.live_files().zombie_tables),
         _ => return job_property(core, data, name),
@@ -238,8 +244,7 @@ fn job_property(core: &DbCore, data: &ColumnFamilyData, name: &str) -> Option<u6
         "num-running-flushes" => counts.running_flushes as u64,
         "num-running-compactions" => counts.running_compactions as u64,
         "num-running-compaction-sorted-runs" => counts.running_sorted_runs as u64,
-        // Compactions are not aborted here, only waited for.
-        "compaction-abort-count" => 0,
+        "compaction-abort-count" => core.jobs.num_aborts() as u64,
         "compaction-pending" => u64::from(core.jobs.is_compaction_due(data.id)),
         "background-errors" => counts.errors,
         _ => return None,
@@ -324,13 +329,27 @@ fn aggregated_properties(data: &ColumnFamilyData, pinned: &SuperVersion, level: 
     Ok(total.to_string())
 }
 
+/// A number of at least 1 as C++ streams write it: six significant digits, without zeros behind the last other one.
+fn six_digits(value: f64) -> String {
+    let scientific = format!("{value:.5e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let trimmed = |text: &str| match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text.to_owned(),
+    };
+    match exponent.parse() {
+        Ok(exponent @ 0..6) => trimmed(&format!("{value:.*}", 5 - exponent)),
+        _ => format!("{}e+{exponent:0>2}", trimmed(digits)),
+    }
+}
+
 /// What there is in blob files.
 fn blob_stats(pinned: &SuperVersion) -> String {
     let files = pinned.version.blob_files();
     let total: u64 = files.values().map(|file| file.file_size_bytes()).sum();
     let garbage: u64 = files.values().map(|file| file.garbage_blob_bytes).sum();
     let used = total.saturating_sub(garbage);
-    let amplification = if used == 0 { "0".to_owned() } else { format!("{:.6}", total as f64 / used as f64) };
+    let amplification = if used == 0 { "0".to_owned() } else { six_digits(total as f64 / used as f64) };
     format!(
         "Number of blob files: {}\nTotal size of blob files: {total}\nTotal size of garbage in blob files: {garbage}\n\
          Blob file space amplification: {amplification}\n",
@@ -407,4 +426,26 @@ pub(crate) fn human_bytes(bytes: u64) -> String {
         unit += 1;
     }
     if unit == 0 { format!("{bytes} B") } else { format!("{value:.2} {}", UNITS[unit]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::six_digits;
+
+    #[test]
+    fn numbers_have_six_digits_as_in_rocksdb() {
+        for (value, text) in [
+            (1.0, "1"),
+            (1.5, "1.5"),
+            (1.594_769_4, "1.59477"),
+            (9.999_999_9, "10"),
+            (100.0, "100"),
+            (100_000.0, "100000"),
+            (123_456.7, "123457"),
+            (999_999.9, "1e+06"),
+            (12_345_678.0, "1.23457e+07"),
+        ] {
+            assert_eq!(six_digits(value), text);
+        }
+    }
 }

@@ -15,7 +15,8 @@ use ferrock_table::{LimitReads, PlannedRead, ReadStats, ScanBounds};
 use ferrock_tree::blob::{FetchBlob, OwnedBlobView};
 use ferrock_tree::iterator::tables::{Child, table_file_iterator, table_level_iterator};
 use ferrock_tree::iterator::{
-    ChildIterator, DbIterator, DbIteratorOptions, MergingIterator, RangeTombstoneSource, ReadSet, SourceIterator,
+    ChildIterator, DbIterator, DbIteratorOptions, MergingIterator, RangeTombstoneSource, ReadSet, ScanMemory,
+    SourceIterator,
 };
 use ferrock_tree::read::ReadView;
 use ferrock_tree::version::Version;
@@ -42,6 +43,7 @@ pub(super) struct IterSource {
     view: ReadView,
     snapshot: Option<Snapshot>,
     blobs: Arc<OwnedBlobView>,
+    memory: ScanMemory,
     core: Weak<DbCore>,
     /// Behind `pinned`: dropped when the version is let go.
     _release: Release,
@@ -49,11 +51,15 @@ pub(super) struct IterSource {
 
 impl IterSource {
     pub(super) fn new(core: &Arc<DbCore>, data: &Arc<ColumnFamilyData>, options: &ReadOptions) -> Self {
+        let generation = data.outside_changes.generation();
         let pinned = data.super_version.load();
+        let generation = generation.filter(|before| data.outside_changes.generation() == Some(*before));
         let blobs = OwnedBlobView {
             source: Arc::clone(core.reads.blob_source()),
             version: Arc::clone(&pinned.version),
             column_family_id: data.id,
+            cache: data.blob_cache.clone(),
+            fill_cache: options.fill_cache && options.cache_data_blocks,
             verify_checksums: options.verify_checksums,
             read_tier: options.read_tier,
             context: options.for_table().read_context(ReadClass::Other),
@@ -63,6 +69,7 @@ impl IterSource {
             view: view_for(core, options),
             snapshot: options.snapshot.clone(),
             blobs: Arc::new(blobs),
+            memory: scan_memory(&pinned, options, generation),
             core: Arc::downgrade(core),
             _release: Release::new(core, &pinned.version),
             pinned,
@@ -88,6 +95,7 @@ impl IterSource {
             limit_reads: options.limit_reads,
             max_sequential_skip_in_iterations: pinned.options.max_sequential_skip_in_iterations,
             max_skippable_internal_keys: options.max_skippable_internal_keys,
+            memory: Some(self.memory.clone()),
             ..DbIteratorOptions::new(data.comparator.user().clone(), self.view.clone())
         };
         let owner = IterOwner { _super_version: Arc::clone(pinned), _snapshot: self.snapshot.clone() };
@@ -97,6 +105,26 @@ impl IterSource {
             limit: (options.limit_hint, options.limit_reads),
             _release: Some(release),
         }
+    }
+}
+
+/// Hidden entries in a row that a scan remembers, where `min_tombstones_for_range_conversion` is 0.
+const MIN_DELETED_RUN: u64 = 64;
+
+/// What an iterator leaves to those after it. `generation`: of the runs of deleted keys that it may use.
+fn scan_memory(pinned: &SuperVersion, options: &ReadOptions, generation: Option<u64>) -> ScanMemory {
+    let settings = &pinned.options.settings;
+    let shows_all_keys = pinned.memtable.iterates_in_place() && !options.prefix_same_as_start;
+    let min_run = match u64::from(settings.min_tombstones_for_range_conversion) {
+        0 => MIN_DELETED_RUN,
+        length => length,
+    };
+    ScanMemory {
+        memtable: Arc::clone(&pinned.memtable),
+        min_run: generation.filter(|_| shows_all_keys).map(|_| min_run),
+        generation: generation.unwrap_or_default(),
+        flush_after_step: u64::from(settings.memtable_op_scan_flush_trigger),
+        flush_after_steps: u64::from(settings.memtable_avg_op_scan_flush_trigger),
     }
 }
 
@@ -303,6 +331,13 @@ impl Iter {
         }
     }
 
+    /// Hidden entries (deletions, and what is deleted or overwritten) that the iterator has passed, going forward,
+    /// since it was made: what its steps cost beside the keys they show.
+    #[must_use]
+    pub fn passed_entries(&self) -> u64 {
+        self.inner.as_ref().map_or(0, DbIterator::passed_entries)
+    }
+
     /// Replaces the `limit_hint` of the options from the next seek on: a query that has taken some of its rows seeks
     /// with fewer left.
     pub fn set_limit_hint(&mut self, rows: u64) {
@@ -439,7 +474,7 @@ pub(crate) fn verify_checksum(core: &Arc<DbCore>) -> Result<()> {
         for (_, file) in pinned.version.files() {
             data.table_cache.get(file)?.verify_checksums(readahead)?;
         }
-        blob_view(core, data.id, &pinned.version, &ReadOptions::default()).verify_all()?;
+        blob_view(core, data, &pinned.version, &ReadOptions::default()).verify_all()?;
     }
     Ok(())
 }

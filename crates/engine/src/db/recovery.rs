@@ -258,7 +258,7 @@ impl LogRecovery<'_> {
             }
             for family in families.values() {
                 let memtable = family.data.memtable.load();
-                if memtable.approximate_memory_bytes() >= family.data.options.load().write_buffer_size {
+                if family.data.is_full(&memtable) {
                     drop(memtable);
                     when_full(&family.data)?;
                 }

@@ -13,17 +13,13 @@
 //!
 //! The error stands until all of that worked: no job starts, and no write is accepted.
 
-use super::{DbCore, flush, switch_memtable, write};
-use crate::column_family::ColumnFamilyData;
+use super::flush::FamilyFlush;
+use super::{DbCore, cleanup, flush, switch_memtable, write};
 use crate::jobs::background_error::Reason;
-use crate::jobs::{FlushInput, ResumeStart, Switch};
-use ferrock_base::compaction_filter::TableFileCreationReason;
-use ferrock_base::{Error, FileNumber, Result};
+use crate::jobs::{FlushScope, ResumeStart, Switch};
+use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::version_edit::VersionEdit;
-use ferrock_memtable::MemTable;
 use ferrock_options::{ErrorRecoveryEvent, FlushEvent};
-use ferrock_tree::job::JobOutput;
-use std::sync::Arc;
 
 /// What an attempt to leave the error came to, when it did not fail.
 enum Attempt {
@@ -33,14 +29,6 @@ enum Attempt {
     NoError,
     /// A job began since they were waited for.
     JobsRun,
-}
-
-/// The memtables of a family on their way to a table.
-struct FamilyFlush {
-    data: Arc<ColumnFamilyData>,
-    memtables: Vec<Arc<MemTable>>,
-    output: JobOutput,
-    elapsed_us: u64,
 }
 
 /// Leaves the background-error state; see [`Db::resume`](super::Db::resume).
@@ -58,7 +46,12 @@ pub(super) fn resume(core: &DbCore) -> Result<()> {
     }
 }
 
+/// Tells listeners. When writes are accepted again, what jobs left behind goes first: the outputs of one whose change
+/// of the MANIFEST may have reached the disk stay until another one is known to be there.
 pub(super) fn tell_recovery_end(core: &DbCore, old_error: Error, new_error: Option<Error>) {
+    if new_error.is_none() {
+        cleanup::delete_obsolete_files(core);
+    }
     let event = ErrorRecoveryEvent { old_error, new_error };
     core.events.tell(|listener| listener.on_error_recovery_end(&event));
 }
@@ -69,6 +62,9 @@ fn try_resume(core: &DbCore) -> Result<Attempt> {
         ResumeStart::NoError => return Ok(Attempt::NoError),
         ResumeStart::JobsRun => return Ok(Attempt::JobsRun),
     };
+    if old_error.kind() == ErrorKind::SpaceLimit {
+        core.files.deletion().check_limit()?;
+    }
     recover_from_error(core)?;
     core.jobs.finish_resume(errors_before)?;
     Ok(Attempt::Done(old_error))
@@ -80,7 +76,8 @@ fn recover_from_error(core: &DbCore) -> Result<()> {
     let all: Vec<Switch> = core.jobs.families().into_iter().map(|id| Switch { id, flush_now: false }).collect();
     switch_memtable::switch_memtables(core, &all)?;
     let log_number = core.writes.logs().current_number();
-    let flushes = flush_all_for_resume(core).inspect_err(|error| core.jobs.set_error(Reason::Flush, error))?;
+    let flushes = flush::write_tables(core, core.jobs.flush_inputs(&FlushScope::All));
+    let flushes = flushes.inspect_err(|error| core.jobs.set_error(Reason::Flush, error))?;
     let events = commit_resume(core, log_number, flushes)?;
     let next = core.visible().plus(1);
     let proved = core.writes.logs().prove(next);
@@ -89,35 +86,6 @@ fn recover_from_error(core: &DbCore) -> Result<()> {
         core.events.tell(|listener| listener.on_flush_completed(&event));
     }
     Ok(())
-}
-
-/// Writes what is immutable, of every family, to tables that do not count yet.
-fn flush_all_for_resume(core: &DbCore) -> Result<Vec<FamilyFlush>> {
-    let mut flushes: Vec<FamilyFlush> = Vec::new();
-    let waiting = core.jobs.families().into_iter().filter_map(|id| core.jobs.flush_input(id));
-    for FlushInput { data, memtables, .. } in waiting {
-        match flush_family_for_resume(core, data, memtables) {
-            Ok(flush) => flushes.push(flush),
-            Err(error) => {
-                for flush in &flushes {
-                    core.files.discard(&flush.output.written);
-                }
-                return Err(error);
-            }
-        }
-    }
-    Ok(flushes)
-}
-
-fn flush_family_for_resume(
-    core: &DbCore,
-    data: Arc<ColumnFamilyData>,
-    memtables: Vec<Arc<MemTable>>,
-) -> Result<FamilyFlush> {
-    let before = core.env.clock.monotonic_us();
-    let output = flush::write_level_0(core, &data, &memtables, TableFileCreationReason::Flush)?;
-    let elapsed_us = core.env.clock.monotonic_us().saturating_sub(before);
-    Ok(FamilyFlush { data, memtables, output, elapsed_us })
 }
 
 /// Makes the tables count and the logs before `log_number` needless, in one change.
@@ -154,12 +122,7 @@ fn commit_resume(core: &DbCore, log_number: FileNumber, flushes: Vec<FamilyFlush
     drop(installs);
     flush::delete_logs(core, &released);
     let flushed: Vec<(u32, usize)> = flushes.iter().map(|flush| (flush.data.id, flush.memtables.len())).collect();
-    let mut events = Vec::with_capacity(flushes.len());
-    for FamilyFlush { data, memtables, output, elapsed_us } in flushes {
-        flush::open_new_tables(core, &data, output.files.iter().map(|file| file.number));
-        let (file, blob_bytes) = (output.files.first().cloned(), output.blob_size_bytes());
-        events.push(flush::note_flush(core, &data, file, blob_bytes, memtables.len(), elapsed_us));
-    }
+    let events = flush::end_flushes(core, flushes);
     core.jobs.note_flushed(flushed);
     Ok(events)
 }

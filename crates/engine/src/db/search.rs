@@ -56,7 +56,7 @@ pub(crate) fn get(
         {
             context.fail(error);
         }
-        context.fetch_blob(|index| blob_view(core, data.id, &pinned.version, options).fetch(key, index));
+        context.fetch_blob(|index| blob_view(core, data, &pinned.version, options).fetch(key, index));
         context.finish()
     })
 }
@@ -84,14 +84,16 @@ pub(super) fn look_up<R>(
 #[inline]
 pub(super) fn blob_view<'a>(
     core: &'a DbCore,
-    column_family_id: u32,
+    data: &'a ColumnFamilyData,
     version: &'a Version,
     options: &ReadOptions,
 ) -> BlobView<'a> {
     BlobView {
         source: core.reads.blob_source(),
         version,
-        column_family_id,
+        column_family_id: data.id,
+        cache: data.blob_cache.as_deref(),
+        fill_cache: options.fill_cache && options.cache_data_blocks,
         verify_checksums: options.verify_checksums,
         read_tier: options.read_tier,
         context: options.for_table().read_context(ReadClass::Other),

@@ -13,6 +13,7 @@
 //! wait for the next one, which an idle family never has.
 
 use super::DbCore;
+use crate::column_family::ColumnFamilyData;
 use crate::jobs::background_error::Reason;
 use crate::jobs::{ForMemory, FullMemtables, Switch};
 use crate::write::logs::LogSize;
@@ -23,27 +24,31 @@ use std::sync::Arc;
 /// More logs than this are not kept either: thousands of tiny ones exhaust inodes and make the next open slow.
 pub(super) const MAX_LIVE_LOGS: usize = 64;
 
-/// Bytes that all logs together may have.
-pub(crate) fn wal_limit_bytes(core: &DbCore) -> u64 {
-    let configured = core.options.load().max_total_wal_size;
-    if configured > 0 {
-        return configured;
-    }
-    let families = core.families.load();
-    let buffers: u64 = families
-        .iter()
-        .map(|data| {
-            let options = data.options.load();
-            options.write_buffer_size as u64 * u64::try_from(options.max_write_buffer_number).unwrap_or(1)
-        })
-        .sum();
-    buffers.saturating_mul(4)
-}
-
 /// True when the logs grew past their limit, by size or by number.
 #[inline]
 pub(crate) fn passes_log_limit(core: &DbCore, size: LogSize) -> bool {
-    size.older > 0 && (size.older >= MAX_LIVE_LOGS || size.bytes > wal_limit_bytes(core))
+    size.older > 0 && (size.older >= MAX_LIVE_LOGS || passes_wal_limit(core, size.bytes))
+}
+
+/// True when all logs together have more bytes than they may. Asked by every write that finds an older log: of many
+/// families, it looks at no more than decide.
+fn passes_wal_limit(core: &DbCore, bytes: u64) -> bool {
+    let configured = core.options.load().max_total_wal_size;
+    if configured > 0 {
+        return bytes > configured;
+    }
+    let families = core.families.load();
+    let mut limit = 0_u64;
+    families.iter().all(|data| {
+        limit = limit.saturating_add(buffer_bytes(data).saturating_mul(4));
+        bytes > limit
+    })
+}
+
+/// Bytes that the memtables of a family may have.
+fn buffer_bytes(data: &ColumnFamilyData) -> u64 {
+    let options = data.options.load();
+    options.write_buffer_size as u64 * u64::try_from(options.max_write_buffer_number).unwrap_or(1)
 }
 
 /// Switches what is full, what holds back too much log, and what holds too much memory.
@@ -55,7 +60,7 @@ pub(super) fn switch_full_memtables(core: &DbCore) -> Result<()> {
     let manager = options.components.write_buffer_manager.as_deref();
     let (switches, is_flush_due) = core.jobs.full_memtables(&FullMemtables {
         pinned_log: passes_log_limit(core, logs.size()).then(|| logs.oldest()),
-        log_number_of: &|id| core.versions.family(id).map(|family| family.log_number),
+        log_number_of: &|id| core.versions.log_number(id),
         budget_bytes: options.db_write_buffer_size,
         manager: manager.filter(|manager| manager.should_flush()),
     });

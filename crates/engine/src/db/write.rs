@@ -72,6 +72,9 @@ fn write_from(core: &DbCore, batch: WriteBatch, extra: Option<Arc<WriteExtra>>, 
     if let WriteRequest::Batch { batch, checked, .. } = &mut request {
         *checked = check_batch(core, batch, options)?;
     }
+    if options.low_pri {
+        wait_for_low_pri(core, options, request.byte_size())?;
+    }
     match core.writes.queue().join(request) {
         Role::Leader(guard, request) => lead(core, &guard, request),
         Role::Insert(request, group, inserter) => {
@@ -213,6 +216,7 @@ fn lead(core: &DbCore, guard: &LeaderGuard<'_, WriteRequest, WriteGroup>, mut re
     if verdict.is_ok() {
         // The last number given; a group of log data alone takes none.
         core.writes.publish(SequenceNumber(first.0 - 1 + count));
+        core.seqno_times.note(SequenceNumber(first.0 - 1 + count), &*core.env.clock);
     }
     note_group(core, members.len() as u64 + 1, count, group_bytes as u64, &options);
     for member in members {
@@ -390,9 +394,7 @@ pub(crate) fn insert_batch(
 
 fn note_memtable_size(core: &DbCore, data: &crate::column_family::ColumnFamilyData) {
     let memtable = data.memtable.load();
-    if memtable.approximate_memory_bytes() >= data.options.load().write_buffer_size
-        && !data.is_memtable_full.swap(true, Ordering::AcqRel)
-    {
+    if data.is_full(&memtable) && !data.is_memtable_full.swap(true, Ordering::AcqRel) {
         core.writes.ask_for_room();
     }
     let options = core.options.load();
@@ -425,8 +427,9 @@ fn make_room(core: &DbCore, db_options: &DbOptions, options: &WriteOptions, byte
     loop {
         match core.writes.controller().condition() {
             StallCondition::Normal => return Ok(()),
-            StallCondition::Delayed => {
-                let delay = core.writes.controller().delay(&*core.env.clock, bytes as u64);
+            StallCondition::Recovering if options.no_slowdown => return Ok(()),
+            StallCondition::Recovering | StallCondition::Delayed => {
+                let delay = core.writes.controller().delay(bytes as u64);
                 if delay.is_zero() {
                     return Ok(());
                 }
@@ -434,7 +437,7 @@ fn make_room(core: &DbCore, db_options: &DbOptions, options: &WriteOptions, byte
                     return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
                 }
                 let before = core.env.clock.monotonic_us();
-                core.writes.controller().sleep(&*core.env.clock, delay);
+                core.writes.controller().sleep(delay);
                 let slept = core.env.clock.monotonic_us().saturating_sub(before);
                 core.metrics.statistics().stall_us.fetch_add(slept, Ordering::Relaxed);
                 core.jobs.check_error()?;
@@ -474,6 +477,18 @@ fn wait_for_memory(core: &DbCore, db_options: &DbOptions, options: &WriteOptions
         .stall_us
         .fetch_add(core.env.clock.monotonic_us().saturating_sub(before), Ordering::Relaxed);
     result
+}
+
+/// Holds a write of low priority back while compaction is behind, before it joins the queue: others pass it.
+fn wait_for_low_pri(core: &DbCore, options: &WriteOptions, bytes: usize) -> Result<()> {
+    if !core.writes.controller().is_behind() {
+        return Ok(());
+    }
+    if options.no_slowdown {
+        return Err(Error::new(ErrorKind::Incomplete, "Low priority write stall"));
+    }
+    core.writes.controller().wait_for_low_pri(bytes as u64);
+    Ok(())
 }
 
 fn wait_while_stopped(core: &DbCore) -> Result<()> {

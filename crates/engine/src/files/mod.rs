@@ -19,15 +19,20 @@
 //! - No file is created, listed or removed while the lock of the registry is held. The lock is a leaf, but for the
 //!   number that `reserve` is given under it.
 //!
+//! With an `SstFileManager` ([`deletion`]) a file is removed when it has become trash, whose name counts as none of the
+//! database; what becomes of it then is the manager's business, also after the database was closed.
+//!
 //! Tables that a reader still holds (zombies) stay until it lets go: they are looked for again when an iterator that
 //! was the last to hold a version ends, after the next flush or compaction, and when the database closes or opens. The
 //! thread that drops the iterator only asks for the clean-up: a thread of the database does it, once for all that ask
 //! before it begins.
 
+pub(crate) mod deletion;
 pub(crate) mod log_directory;
 pub(crate) mod openings;
 
 use crate::info_log::InfoLog;
+use deletion::{Deletion, Removal};
 use ferrock_base::{FileNumber, Result};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_tree::blob::{BlobSource, closed_file};
@@ -41,6 +46,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// What a registry works with.
 pub(crate) struct FileRegistryParts {
@@ -50,6 +56,7 @@ pub(crate) struct FileRegistryParts {
     pub(crate) open_tables: Arc<OpenTables>,
     pub(crate) blob_source: Arc<BlobSource>,
     pub(crate) log: Arc<InfoLog>,
+    pub(crate) deletion: Deletion,
     /// `None`: the database is open for reading, and nothing is removed.
     pub(crate) directory_lock: Option<Box<dyn FileLock>>,
 }
@@ -60,6 +67,8 @@ struct State {
     pending: BTreeSet<FileNumber>,
     /// Clean-ups that were begun or asked for and are not over.
     cleanups: usize,
+    /// Threads open tables behind the open.
+    openings: usize,
     /// A clean-up was asked for and has not begun.
     is_requested: bool,
     is_stopped: bool,
@@ -85,6 +94,7 @@ pub(crate) struct FileRegistry {
     places: Arc<FilePlaces>,
     open_tables: Arc<OpenTables>,
     blob_source: Arc<BlobSource>,
+    deletion: Deletion,
     log: Arc<InfoLog>,
     /// The last clean-up left tables that only readers held.
     has_zombies: AtomicBool,
@@ -96,13 +106,23 @@ pub(crate) struct FileRegistry {
 
 impl FileRegistry {
     pub(crate) fn new(parts: FileRegistryParts) -> Arc<Self> {
-        let FileRegistryParts { file_system, database, places, open_tables, blob_source, log, directory_lock } = parts;
+        let FileRegistryParts {
+            file_system,
+            database,
+            places,
+            open_tables,
+            blob_source,
+            log,
+            deletion,
+            directory_lock,
+        } = parts;
         Arc::new(Self {
             file_system,
             database,
             places,
             open_tables,
             blob_source,
+            deletion,
             log,
             has_zombies: AtomicBool::new(false),
             state: Mutex::new(State { is_stopped: directory_lock.is_none(), ..State::default() }),
@@ -119,6 +139,13 @@ impl FileRegistry {
     /// Directories of all files.
     pub(crate) fn places(&self) -> &Arc<FilePlaces> {
         &self.places
+    }
+
+    /// Another bound of files that are open for reads, for those that are opened from now on.
+    pub(crate) fn set_max_open_files(&self, max_open_files: i32) {
+        self.open_tables.set_max_open_files(max_open_files);
+        let blob_files = self.open_tables.blob_files_at_once(max_open_files);
+        self.blob_source.set_max_open_files(blob_files);
     }
 
     /// The tables that are open, of all families.
@@ -165,7 +192,7 @@ impl FileRegistry {
     /// Removes files of a job that failed.
     pub(crate) fn discard(&self, files: &WrittenFiles) {
         for (directory, name) in files.names() {
-            self.remove_quietly(directory, name, "removing an unfinished file");
+            self.remove_quietly(directory, name, "removing an unfinished file", Removal::AtOnce);
         }
         let mut state = self.state.lock();
         for number in files.numbers() {
@@ -181,19 +208,34 @@ impl FileRegistry {
     /// Removes logs that no family needs.
     pub(crate) fn remove_logs(&self, numbers: &[FileNumber]) {
         for number in numbers {
-            self.remove_quietly(self.places.log_directory(), file_name::log(*number), "removing an obsolete log");
+            let (directory, name) = (self.places.log_directory(), file_name::log(*number));
+            self.remove_quietly(directory, name, "removing an obsolete log", self.removal_of(FileKind::Log));
         }
     }
 
     /// A file that stays costs space, until a clean-up removes it.
-    fn remove_quietly(&self, directory: &Path, name: String, what: &str) {
-        match self.file_system.remove_file(&directory.join(&name)) {
+    fn remove_quietly(&self, directory: &Path, name: String, what: &str, removal: Removal) {
+        match self.deletion.remove(&*self.file_system, &directory.join(&name), removal) {
             Err(error) if !error.is_not_found() => {
                 self.log.warn(|| format!("{what}: {error}"));
                 self.note_file(directory, name);
             }
             _ => self.forget(directory, &name),
         }
+    }
+
+    /// As in RocksDB, logs in a directory of their own go at once: they may lie on another device.
+    fn removal_of(&self, kind: FileKind) -> Removal {
+        match kind {
+            FileKind::Table | FileKind::Blob | FileKind::Trash => Removal::Paced,
+            FileKind::Log if !self.places.has_separate_logs() => Removal::Paced,
+            _ => Removal::AtOnce,
+        }
+    }
+
+    /// What removes files, and counts them.
+    pub(crate) fn deletion(&self) -> &Deletion {
+        &self.deletion
     }
 
     fn forget(&self, directory: &Path, name: &str) {
@@ -250,17 +292,45 @@ impl FileRegistry {
         Some(CleanUp { files: Arc::clone(self), is_request: true })
     }
 
+    /// Tables are opened behind the open, until the turn is dropped. `None` when the database is being closed.
+    pub(crate) fn begin_opening(self: &Arc<Self>) -> Option<OpeningTurn> {
+        let mut state = self.state.lock();
+        if state.is_stopped {
+            return None;
+        }
+        state.openings += 1;
+        Some(OpeningTurn(Arc::clone(self)))
+    }
+
+    /// True when what runs aside is to end.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.state.lock().is_stopped
+    }
+
     /// From now on no clean-up begins.
     pub(crate) fn stop(&self) {
         self.state.lock().is_stopped = true;
     }
 
-    /// Waits for the clean-ups that were begun or asked for.
+    /// Waits for the clean-ups that were begun or asked for, and for tables that are opened behind the open.
     pub(crate) fn wait(&self) {
+        let no_limit = self.wait_within(|| Ok(None));
+        debug_assert!(no_limit.is_ok(), "{no_limit:?}");
+    }
+
+    /// As [`wait`](Self::wait), for as long as `time_left` says.
+    ///
+    /// # Errors
+    /// That of `time_left`.
+    pub(crate) fn wait_within(&self, time_left: impl Fn() -> Result<Option<Duration>>) -> Result<()> {
         let mut state = self.state.lock();
-        while state.cleanups > 0 {
-            self.ended.wait(&mut state);
+        while state.cleanups > 0 || state.openings > 0 {
+            match time_left()? {
+                None => self.ended.wait(&mut state),
+                Some(left) => drop(self.ended.wait_for(&mut state, left)),
+            }
         }
+        Ok(())
     }
 
     /// True when files may be left that nothing needs: a clean-up came too late, or readers held their tables.
@@ -283,11 +353,11 @@ impl FileRegistry {
     /// goes. Failures are only logged: a file that stays costs space.
     pub(crate) fn remove_unneeded(&self, needed: &NeededFiles, may_remove_logs: &dyn Fn() -> bool) {
         if self.places.has_separate_logs() {
-            let is_log = |kind| kind == FileKind::Log;
+            let is_log = |kind| matches!(kind, FileKind::Log | FileKind::Trash);
             self.remove_unneeded_in(self.places.log_directory(), needed, may_remove_logs, is_log);
         }
         for directory in self.places.other_table_directories() {
-            let is_table = |kind| matches!(kind, FileKind::Table | FileKind::Blob | FileKind::Temp);
+            let is_table = |kind| matches!(kind, FileKind::Table | FileKind::Blob | FileKind::Temp | FileKind::Trash);
             self.remove_unneeded_in(&directory, needed, may_remove_logs, is_table);
         }
         self.remove_unneeded_in(&self.database, needed, may_remove_logs, |_| true);
@@ -319,7 +389,8 @@ impl FileRegistry {
                 (FileKind::Blob, number) => self.blob_source.evict(number),
                 _ => {}
             }
-            match self.file_system.remove_file(&directory.join(name)) {
+            let removal = self.removal_of(parsed.kind);
+            match self.deletion.remove(&*self.file_system, &directory.join(name), removal) {
                 Ok(()) => {
                     self.forget(directory, name);
                     self.log.info(|| format!("removed {name}"));
@@ -336,6 +407,16 @@ impl FileRegistry {
         self.places.has_separate_logs()
             && is_same(directory, &self.database)
             && self.file_system.file_size(&directory.join(name)).map_or(true, |bytes| bytes > 0)
+    }
+}
+
+/// Tables that are opened behind the open, which closing waits for. It is over when this is dropped.
+pub(crate) struct OpeningTurn(Arc<FileRegistry>);
+
+impl Drop for OpeningTurn {
+    fn drop(&mut self) {
+        self.0.state.lock().openings -= 1;
+        self.0.ended.notify_all();
     }
 }
 
@@ -396,6 +477,7 @@ mod tests {
             open_tables,
             blob_source,
             log,
+            deletion: Deletion::default(),
             directory_lock: Some(directory_lock),
         };
         (file_system, FileRegistry::new(parts))

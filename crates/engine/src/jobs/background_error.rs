@@ -4,7 +4,9 @@
 //! | what failed                       | severity                        |
 //! |-----------------------------------|---------------------------------|
 //! | flush, compaction: I/O, no space, memory limit | soft: `resume`     |
+//! | flush, compaction: bound of an `SstFileManager` | hard: `resume`  |
 //! | append to or sync of the log      | hard: `resume` begins a new one |
+//! | tables behind an open (`open_files_async`): I/O | soft: `resume`     |
 //! | any write of the MANIFEST         | hard: `resume` begins a new one |
 //! | insert into a memtable            | fatal: half a batch is in it    |
 //! | anything that is corrupt          | fatal                           |
@@ -14,7 +16,7 @@
 //! would bury the damage.
 //!
 //! Of those that `resume` leaves, the ones with a cause that passes are left without a call:
-//! a full device, a memory limit, a lack of descriptors or of other resources. A device that
+//! a full device, a bound of space, a memory limit, a lack of descriptors or of other resources. A device that
 //! answers with an error is not asked again behind the caller's back. RocksDB's table differs:
 //! there an I/O error that is not marked as retryable is fatal.
 //!
@@ -28,6 +30,8 @@ use std::io::ErrorKind as IoKind;
 pub(crate) enum Reason {
     Flush,
     Compaction,
+    /// Tables behind an open.
+    Opening,
     Manifest,
     /// Append to or sync of the log.
     Write,
@@ -50,11 +54,12 @@ pub(crate) enum Severity {
 pub(crate) fn severity(reason: Reason, kind: ErrorKind) -> Severity {
     match (reason, kind) {
         (_, ErrorKind::Corruption) | (Reason::MemTable, _) => Severity::Fatal,
-        (Reason::Manifest | Reason::Write, _) => Severity::Hard,
-        (Reason::Flush | Reason::Compaction, ErrorKind::Io | ErrorKind::NoSpace | ErrorKind::MemoryLimit) => {
-            Severity::Soft
-        }
-        (Reason::Flush | Reason::Compaction, _) => Severity::Fatal,
+        (Reason::Manifest | Reason::Write, _) | (_, ErrorKind::SpaceLimit) => Severity::Hard,
+        (
+            Reason::Flush | Reason::Compaction | Reason::Opening,
+            ErrorKind::Io | ErrorKind::NoSpace | ErrorKind::MemoryLimit,
+        ) => Severity::Soft,
+        (Reason::Flush | Reason::Compaction | Reason::Opening, _) => Severity::Fatal,
     }
 }
 
@@ -138,7 +143,7 @@ impl BackgroundError {
 /// True for errors whose cause may pass without the device being at fault.
 fn passes(error: &Error) -> bool {
     match error.kind() {
-        ErrorKind::NoSpace | ErrorKind::MemoryLimit => true,
+        ErrorKind::NoSpace | ErrorKind::SpaceLimit | ErrorKind::MemoryLimit => true,
         ErrorKind::Io => {
             error.is_out_of_descriptors()
                 || matches!(

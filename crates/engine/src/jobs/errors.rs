@@ -81,7 +81,7 @@ impl JobScheduler {
         let may_start = state.auto_resume.is_allowed
             && state.error.is_passing()
             && !state.error.is_recovering()
-            && !self.is_closing()
+            && !self.is_ending()
             && self.host.upgrade().is_some_and(|host| host.max_resume_attempts() > 0);
         if may_start {
             // Closing waits for it from now on.
@@ -195,7 +195,7 @@ impl JobScheduler {
     /// Whether another attempt to leave an error follows. Arms the alarm that ends the wait before it.
     pub(crate) fn next_attempt(&self, times_left: u64) -> NextAttempt {
         self.resume_alarm.arm();
-        if self.is_closing() {
+        if self.is_ending() {
             return NextAttempt::Closing;
         }
         let locked = self.lock();

@@ -2,16 +2,18 @@
 
 use super::Lines;
 use crate::column_family::{ColumnFamilyData, SuperVersion};
-use crate::write::controller::{StallCondition, WriteController};
+use crate::options::ColumnFamilyOptions;
+use crate::write::controller::{FamilyDebt, StallCondition, WriteController};
 use ferrock_base::FileNumber;
 use ferrock_memtable::MemTable;
-use ferrock_tree::compaction::choice::RunningCompactions;
+use ferrock_options::WriteStallInfo;
+use ferrock_tree::compaction::choice::{RunningCompactions, RunningId};
 use ferrock_tree::compaction::picker;
 use ferrock_tree::compaction::picker::stall::{self, StallInput};
 use ferrock_tree::version::Version;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A full memtable on its way to a table.
 pub(super) struct ImmutableMemTable {
@@ -47,6 +49,8 @@ pub(crate) struct FamilyJobs {
     pub(super) is_flush_running: bool,
     /// Compactions that run now.
     pub(super) running: RunningCompactions,
+    /// Something changed since it was found that no automatic compaction can begin.
+    pub(super) may_compact: AtomicBool,
     pub(super) exclusive_manual: ExclusiveManual,
     /// Memtables flushed since the database opened; a caller that flushes waits for it to pass a number.
     pub(super) flushed_count: u64,
@@ -63,6 +67,7 @@ impl FamilyJobs {
             is_flush_requested: false,
             is_flush_running: false,
             running: RunningCompactions::default(),
+            may_compact: AtomicBool::new(true),
             exclusive_manual: ExclusiveManual::default(),
             flushed_count: 0,
             switched_count: 0,
@@ -80,15 +85,24 @@ impl FamilyJobs {
 
     /// Makes the memtable immutable and begins another one; the records that come from now on are in `log_number`.
     pub(super) fn switch_memtable(&mut self, log_number: FileNumber) {
-        let memtable = self.data.memtable.swap(self.data.new_memtable());
+        let next = self.data.new_memtable();
+        next.inherit_deleted_runs(&self.data.memtable.load());
+        let memtable = self.data.memtable.swap(next);
         memtable.retire();
         self.immutable.push_back(ImmutableMemTable { memtable, log_number_after: log_number });
         self.memtable_log_number = log_number;
         self.switched_count += 1;
     }
 
+    /// A compaction ended, and its inputs are free.
+    pub(super) fn finish_compaction(&mut self, running: RunningId) {
+        self.running.finish(running);
+        self.may_compact.store(true, Ordering::Relaxed);
+    }
+
     /// Gives readers the family as it is now; `version` when that changed too.
     pub(super) fn install(&self, version: Option<Arc<Version>>) {
+        self.may_compact.store(true, Ordering::Relaxed);
         let data = &self.data;
         let version = version.unwrap_or_else(|| Arc::clone(&data.super_version.load().version));
         data.super_version.install(Arc::new(SuperVersion {
@@ -99,16 +113,37 @@ impl FamilyJobs {
         }));
     }
 
+    fn stall_input(&self, options: &ColumnFamilyOptions) -> StallInput {
+        let version = Arc::clone(&self.data.super_version.load().version);
+        StallInput {
+            num_unflushed_memtables: self.immutable.len(),
+            num_level_0_files: picker::num_counted_runs(options, &version),
+            compaction_needed_bytes: version.estimated_compaction_needed_bytes(options),
+        }
+    }
+
+    /// True when writers would be slowed down or stopped if the memtable that they fill were flushed now: by one more
+    /// memtable that waits, or one more table in level 0. As in RocksDB, what is below the triggers of flushes and
+    /// compactions does not count: no job would come of waiting.
+    pub(super) fn would_flush_stall_writers(&self) -> bool {
+        let options = self.data.options.load();
+        let count = |value: i32| usize::try_from(value).unwrap_or(0);
+        let mut input = self.stall_input(&options);
+        if input.num_unflushed_memtables < count(options.min_write_buffer_number_to_merge)
+            && input.num_level_0_files < count(options.level0_file_num_compaction_trigger)
+        {
+            return false;
+        }
+        input.num_unflushed_memtables += usize::from(!self.data.memtable.load().is_empty());
+        input.num_level_0_files += 1;
+        stall::stall_condition(&options, &input) != stall::StallCondition::Normal
+    }
+
     /// Tells the writers how far behind flush and compaction of the family are. True when that changed how writers are
     /// treated.
     pub(super) fn update_stall_condition(&self, controller: &WriteController, lines: &mut Lines<'_>) -> bool {
         let options = self.data.options.load();
-        let version = Arc::clone(&self.data.super_version.load().version);
-        let input = StallInput {
-            num_unflushed_memtables: self.immutable.len(),
-            num_level_0_files: picker::num_counted_runs(&options, &version),
-            compaction_needed_bytes: version.estimated_compaction_needed_bytes(&options),
-        };
+        let input = self.stall_input(&options);
         let wanted = stall::stall_condition(&options, &input);
         self.data.stalls.add(wanted, self.running.uses_level_0());
         let condition = match wanted {
@@ -117,8 +152,20 @@ impl FamilyJobs {
             stall::StallCondition::Stopped(_) => StallCondition::Stopped,
         };
         let before = controller.condition();
-        let near_stop = stall::is_near_stop(&options, &input);
-        controller.update(self.data.id, condition, input.compaction_needed_bytes, near_stop);
+        let debt = FamilyDebt {
+            condition,
+            bytes: input.compaction_needed_bytes,
+            is_near_stop: stall::is_near_stop(&options, &input),
+            is_behind: stall::is_behind(&options, &input),
+        };
+        let before_of_family = controller.update(self.data.id, debt).told();
+        if before_of_family != condition.told() {
+            lines.stall(WriteStallInfo {
+                column_family: self.data.name.clone(),
+                previous: before_of_family,
+                current: condition.told(),
+            });
+        }
         let after = controller.condition();
         if before != after {
             lines.warn(format!("[{}] writes are {after:?} (were {before:?}): {wanted:?}", self.data.name));

@@ -58,32 +58,14 @@ pub(crate) struct FlushInput {
 
 /// A change of the tree that may let logs go.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum LogChange {
-    /// The oldest `memtables` immutable memtables of a family become a table.
-    Flush { id: u32, memtables: usize },
+pub(crate) enum LogChange<'a> {
+    /// So many of the oldest immutable memtables of families become tables.
+    Flush(&'a [(u32, usize)]),
     /// A family goes.
     Drop { id: u32 },
 }
 
 impl State {
-    /// Gives a place to the flush that has waited longest: a busy family must not keep an idle one, and with it the
-    /// log, waiting.
-    pub(super) fn begin_flush_job(&mut self) -> Option<u32> {
-        let waiting = self.families.values_mut().filter(|family| family.needs_flush());
-        let family = waiting.min_by_key(|family| family.immutable.front().map(|first| first.log_number_after))?;
-        family.is_flush_running = true;
-        self.running_flushes += 1;
-        Some(family.data.id)
-    }
-
-    /// Takes the place of a flush back.
-    pub(super) fn end_flush_job(&mut self, id: u32) {
-        self.running_flushes -= 1;
-        if let Some(family) = self.families.get_mut(&id) {
-            family.is_flush_running = false;
-        }
-    }
-
     /// Has what pins the log `oldest` flushed. True when something that was immutable is to be flushed now and was not
     /// before.
     fn add_families_that_pin(&mut self, oldest: FileNumber, full: &FullMemtables<'_>, chosen: &mut Chosen) -> bool {
@@ -280,22 +262,22 @@ impl JobScheduler {
         Ok(ForMemory::Flush)
     }
 
-    /// Makes memtables immutable, unless they are empty. Records that come from now on are in the log `log_number`. The
-    /// caller leads the write queue.
+    /// Makes memtables immutable, unless they are empty; with `atomic_flush` those of all families, whichever is
+    /// named. Records that come from now on are in the log `log_number`. The caller leads the write queue.
     pub(crate) fn switch_memtables(&self, switches: &[Switch], log_number: FileNumber) {
         let mut locked = self.lock();
         let (state, lines) = (&mut *locked.state, &mut locked.lines);
+        let takes_all = state.is_flush_atomic && !switches.is_empty();
         for (id, family) in &mut state.families {
             let is_empty = family.data.memtable.load().is_empty();
             if is_empty {
                 // Nothing of the older logs is missing from the tables but what waits in immutable memtables.
                 family.memtable_log_number = log_number;
             }
-            if let Some(switch) = switches.iter().find(|switch| switch.id == *id)
-                && !is_empty
-            {
+            let named = switches.iter().find(|switch| switch.id == *id);
+            if (takes_all || named.is_some()) && !is_empty {
                 family.switch_memtable(log_number);
-                family.is_flush_requested |= switch.flush_now;
+                family.is_flush_requested |= takes_all || named.is_some_and(|switch| switch.flush_now);
                 family.install(None);
                 if family.update_stall_condition(&self.controller, lines) {
                     self.changed.notify_all();
@@ -305,9 +287,9 @@ impl JobScheduler {
         }
     }
 
-    /// Has what is immutable of families flushed, however little. Returns what [`wait_for_flush`](Self::wait_for_flush)
-    /// waits for.
-    pub(crate) fn request_flush(&self, ids: &[u32]) -> Vec<(u32, u64)> {
+    /// Has what is immutable of families flushed, however little; with `is_cut` by one job. Returns what
+    /// [`wait_for_flush`](Self::wait_for_flush) waits for.
+    pub(crate) fn request_flush(&self, ids: &[u32], is_cut: bool) -> Vec<(u32, u64)> {
         let mut locked = self.lock();
         let mut targets = Vec::with_capacity(ids.len());
         for id in ids {
@@ -315,6 +297,11 @@ impl JobScheduler {
                 family.is_flush_requested = !family.immutable.is_empty();
                 targets.push((*id, family.switched_count));
             }
+        }
+        let has_work =
+            |(id, _): &(u32, u64)| locked.families.get(id).is_some_and(|family| !family.immutable.is_empty());
+        if is_cut && !locked.is_flush_atomic && targets.iter().any(has_work) {
+            locked.cuts.push_back(Arc::new(targets.iter().copied().collect()));
         }
         targets
     }
@@ -333,20 +320,11 @@ impl JobScheduler {
             if targets.iter().all(is_done) {
                 return Ok(());
             }
-            if self.is_closing() && locked.running_flushes == 0 {
+            if self.is_ending() && locked.running_flushes == 0 {
                 return self.check_not_closing();
             }
             self.wait(&mut locked);
         }
-    }
-
-    /// What a flush of a family takes now; `None` when there is nothing.
-    pub(crate) fn flush_input(&self, id: u32) -> Option<FlushInput> {
-        let locked = self.lock();
-        let family = locked.families.get(&id)?;
-        let log_number_after = family.immutable.back()?.log_number_after;
-        let memtables = family.immutable.iter().map(|immutable| Arc::clone(&immutable.memtable)).collect();
-        Some(FlushInput { data: Arc::clone(&family.data), memtables, log_number_after })
     }
 
     /// The memtables went into a table, which is in `version`: readers find them there from now on. `flushed` has the
@@ -366,19 +344,6 @@ impl JobScheduler {
         }
     }
 
-    /// A flush job ended, which flushed that many memtables: its place goes to the next jobs, and callers that wait for
-    /// the flush go on. Also when the family was dropped under the job. The job has let go of the memtables: what waits
-    /// for a flush may wait for their memory.
-    pub(crate) fn finish_flush(&self, id: u32, flushed: usize) {
-        self.change(|state| {
-            state.end_flush_job(id);
-            if let Some(family) = state.families.get_mut(&id) {
-                family.flushed_count += flushed as u64;
-                family.is_flush_requested &= !family.immutable.is_empty();
-            }
-        });
-    }
-
     /// Memtables were flushed without a job, and let go of.
     pub(crate) fn note_flushed(&self, flushed: impl IntoIterator<Item = (u32, usize)>) {
         let mut locked = self.lock();
@@ -393,20 +358,23 @@ impl JobScheduler {
     /// The oldest log that a family needs once `change` is done.
     pub(crate) fn oldest_needed_log(
         &self,
-        change: Option<LogChange>,
+        change: Option<LogChange<'_>>,
         log_number_of: impl Fn(u32) -> Option<FileNumber>,
     ) -> Option<FileNumber> {
         let locked = self.lock();
         let needed = locked.families.values().filter_map(|family| {
             let id = family.data.id;
-            match change {
-                Some(LogChange::Drop { id: dropped }) if dropped == id => None,
-                Some(LogChange::Flush { id: flushed, memtables }) if flushed == id && memtables > 0 => {
-                    let last = family.immutable.get(memtables - 1).map(|last| last.log_number_after);
-                    if family.immutable.len() > memtables { last } else { Some(family.memtable_log_number) }
+            let memtables = match change {
+                Some(LogChange::Drop { id: dropped }) if dropped == id => return None,
+                Some(LogChange::Flush(flushed)) => {
+                    flushed.iter().find(|(of, _)| *of == id).map_or(0, |(_, count)| *count)
                 }
-                _ if family.immutable.is_empty() => Some(family.memtable_log_number),
-                _ => Some(log_number_of(id).unwrap_or_default()),
+                _ => 0,
+            };
+            match memtables.checked_sub(1).and_then(|last| family.immutable.get(last)) {
+                Some(last) if family.immutable.len() > memtables => Some(last.log_number_after),
+                None if !family.immutable.is_empty() => Some(log_number_of(id).unwrap_or_default()),
+                _ => Some(family.memtable_log_number),
             }
         });
         needed.min()

@@ -7,15 +7,19 @@
 //! ```
 //!
 //! The scheduler knows which families there are, which of their memtables wait for a flush and which of their files a
-//! job has. What to compact it asks the [`JobHost`], which runs the jobs, too. An idle database has no thread. A
-//! quarter of the places for jobs, at least one, are for flushes: a flush must never wait behind a long compaction.
+//! job has. What to compact it asks the [`JobHost`], which runs the jobs, too. An idle database has no thread. Flushes
+//! have places of their own ([`Places`]): a flush must never wait behind a long compaction.
 //!
 //! | file | has |
 //! |---|---|
 //! | `mod.rs` | places, pauses, waiting, closing |
 //! | `family.rs` | what is known of one family |
 //! | `memtables.rs` | from a full memtable to a flushed one |
+//! | `flush_scope.rs` | which families one flush takes |
 //! | `compactions.rs` | automatic and manual compactions |
+//! | `idle.rs` | waiting for the end of all work |
+//! | `stall_waits.rs` | flushes that wait until they would not slow writers down |
+//! | `stops.rs` | what ends compactions before their time |
 //! | `errors.rs`, `background_error.rs` | the background error: entering it, leaving it |
 //!
 //! One lock, which no other file of the crate can take. While it is held, no file is touched, no thread is started, no
@@ -28,55 +32,72 @@ pub(crate) mod background_error;
 mod compactions;
 mod errors;
 mod family;
+mod flush_scope;
+mod idle;
 mod memtables;
+mod stall_waits;
+mod stops;
 
-pub(crate) use compactions::{ManualPiece, ScheduledCompaction};
+pub(crate) use compactions::{ManualPiece, PickedCompaction, ScheduledCompaction, Wanted};
 pub(crate) use errors::{NextAttempt, ResumeStart};
 pub(crate) use family::FamilyJobs;
+pub(crate) use idle::IdleWait;
 pub(crate) use memtables::{FlushInput, ForMemory, FullMemtables, LogChange, Switch};
 
 use crate::column_family::ColumnFamilyData;
 use crate::events::Events;
-use crate::info_log::InfoLog;
 use crate::options::InfoLogLevel;
 use crate::write::controller::{StallCondition, WriteController};
 use background_error::{BackgroundError, Reason};
 use errors::AutoResume;
 use ferrock_base::clock::Alarm;
-use ferrock_base::thread::Spawner;
+use ferrock_base::thread::{PoolPriority, PriorityPools, Spawner};
 use ferrock_base::{Error, ErrorKind, Result};
-use ferrock_tree::compaction::choice::{CompactionChoice, RunningCompactions};
+use ferrock_options::{AwaitsTask, Canceller, DbSettings, WriteStallInfo};
+use ferrock_tree::compaction::choice::{RunningCompactions, RunningId};
 use parking_lot::{Condvar, Mutex, MutexGuard};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// How many jobs of each kind may run at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Places {
     pub(crate) flushes: usize,
     pub(crate) compactions: usize,
 }
 
 impl Places {
-    /// Divides the places that the options give.
-    pub(crate) fn of(max_background_jobs: i32) -> Self {
-        let all = usize::try_from(max_background_jobs).unwrap_or(2);
+    /// Divides the places that the options give, as RocksDB does.
+    pub(crate) fn of(settings: &DbSettings) -> Self {
+        let at_least_1 = |count: i32| usize::try_from(count).unwrap_or(0).max(1);
+        if (settings.max_background_flushes, settings.max_background_compactions) != (-1, -1) {
+            return Self {
+                flushes: at_least_1(settings.max_background_flushes),
+                compactions: at_least_1(settings.max_background_compactions),
+            };
+        }
+        let all = at_least_1(settings.max_background_jobs);
         let flushes = (all / 4).max(1);
         Self { flushes, compactions: all.saturating_sub(flushes).max(1) }
     }
 }
 
 /// The database, as the scheduler sees it.
-pub(crate) trait JobHost: Send + Sync {
+pub(crate) trait JobHost: AwaitsTask {
     /// How many jobs may run at once, as the options say now.
     fn places(&self) -> Places;
 
     /// An automatic compaction of a family that does not conflict with those that run. Asked under the scheduler's
     /// lock: it must not block.
-    fn pick_compaction(&self, data: &ColumnFamilyData, running: &RunningCompactions) -> Option<CompactionChoice>;
+    fn pick_compaction(
+        &self,
+        data: &ColumnFamilyData,
+        running: &RunningCompactions,
+        wanted: Wanted,
+    ) -> Option<PickedCompaction>;
 
     /// True when an automatic compaction of the family is due. Asked under the scheduler's lock, too.
     fn is_compaction_due(&self, data: &ColumnFamilyData, running: &RunningCompactions) -> bool;
@@ -93,11 +114,43 @@ pub(crate) trait JobHost: Send + Sync {
     fn resume(self: Arc<Self>);
 }
 
+/// What one flush job takes: see `flush_scope.rs`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum FlushScope {
+    /// The id, and how many memtables it had switched since the database opened.
+    Family(u32, u64),
+    /// The same, by family.
+    Cut(Arc<BTreeMap<u32, u64>>),
+    All,
+}
+
+impl FlushScope {
+    /// How many of the memtables that a family ever switched are in the scope; `None`: the family is not.
+    fn end_of(&self, id: u32) -> Option<u64> {
+        match self {
+            Self::Family(only, end) => (*only == id).then_some(*end),
+            Self::Cut(ends) => ends.get(&id).copied(),
+            Self::All => Some(u64::MAX),
+        }
+    }
+}
+
 /// A job that has its place.
 pub(crate) enum Job {
-    /// Flushes what is immutable of a family.
-    Flush(u32),
+    /// Flushes what is immutable of families.
+    Flush(FlushScope),
     Compaction(ScheduledCompaction),
+}
+
+/// What may stop a compaction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum StoppedBy<'a> {
+    /// Only the end of the database.
+    Closing,
+    /// Also an abort of all.
+    Abort,
+    /// Also the switch for calls, and a canceller.
+    Caller(Option<&'a Canceller>),
 }
 
 /// Counts for the properties of a database, and of one of its families.
@@ -113,20 +166,33 @@ pub(crate) struct JobCounts {
 struct State {
     families: BTreeMap<u32, FamilyJobs>,
     error: BackgroundError,
+    /// The option `atomic_flush`.
+    is_flush_atomic: bool,
+    /// [Cuts](FlushScope::Cut) that wait for their flush, oldest first.
+    cuts: VecDeque<Arc<BTreeMap<u32, u64>>>,
     running_flushes: usize,
     running_compactions: usize,
     /// What callers do on their own threads and closing waits for: manual jobs that run or wait for their turn, OPTIONS
     /// files being written.
     holds: usize,
+    /// Of them compactions that can be stopped.
+    stoppable_calls: usize,
     /// Callers that want no background work now.
     pauses: usize,
     next_job_id: u64,
+    /// Of many families, the first that is asked next for a compaction, whether it changed or not.
+    next_asked: usize,
     auto_resume: AutoResume,
 }
 
 impl State {
     fn runs_jobs(&self) -> bool {
         self.running_flushes > 0 || self.running_compactions > 0
+    }
+
+    /// Manual compactions run on their callers' threads and show in the families alone.
+    fn runs_pieces(&self) -> bool {
+        self.families.values().any(|family| !family.running.is_empty())
     }
 }
 
@@ -138,6 +204,7 @@ pub(crate) struct JobScheduler {
     /// What `state.error` says, for the fast path of a write.
     has_error: AtomicBool,
     is_closing: AtomicBool,
+    stops: stops::Stops,
     is_read_only: bool,
     /// Wakes the thread that waits for its next attempt to leave a background error.
     resume_alarm: Arc<Alarm>,
@@ -145,6 +212,8 @@ pub(crate) struct JobScheduler {
     controller: Arc<WriteController>,
     events: Arc<Events>,
     spawner: Arc<dyn Spawner>,
+    /// Shared with other databases; their locks are leaves.
+    pools: Option<Arc<PriorityPools>>,
     host: Weak<dyn JobHost>,
 }
 
@@ -152,13 +221,17 @@ pub(crate) struct JobScheduler {
 pub(crate) struct JobSchedulerParts {
     /// No job ever starts.
     pub(crate) is_read_only: bool,
+    /// The option `atomic_flush`.
+    pub(crate) is_flush_atomic: bool,
     pub(crate) controller: Arc<WriteController>,
     pub(crate) events: Arc<Events>,
     pub(crate) spawner: Arc<dyn Spawner>,
+    pub(crate) pools: Option<Arc<PriorityPools>>,
     pub(crate) host: Weak<dyn JobHost>,
 }
 
-/// The lock, and the lines for the LOG that are written when it is given up. Fields are dropped in their order.
+/// The lock, and what is told when it is given up: lines for the LOG, and stalls for listeners. Fields are dropped in
+/// their order.
 struct Locked<'a> {
     state: MutexGuard<'a, State>,
     #[cfg(test)]
@@ -197,8 +270,10 @@ pub(crate) fn is_locked_by_this_thread() -> bool {
 }
 
 struct Lines<'a> {
-    log: &'a InfoLog,
+    scheduler: &'a JobScheduler,
     collected: Vec<(InfoLogLevel, String)>,
+    /// Listeners are to be told of stall conditions.
+    has_stalls: bool,
 }
 
 impl Lines<'_> {
@@ -213,16 +288,24 @@ impl Lines<'_> {
     fn error(&mut self, line: String) {
         self.collected.push((InfoLogLevel::Error, line));
     }
+
+    fn stall(&mut self, info: WriteStallInfo) {
+        self.has_stalls |= self.scheduler.events.note_stall(info);
+    }
 }
 
 impl Drop for Lines<'_> {
     fn drop(&mut self) {
+        let JobScheduler { events, spawner, .. } = self.scheduler;
         for (level, line) in self.collected.drain(..) {
             match level {
-                InfoLogLevel::Error => self.log.error(|| line),
-                InfoLogLevel::Warn => self.log.warn(|| line),
-                _ => self.log.info(|| line),
+                InfoLogLevel::Error => events.log().error(|| line),
+                InfoLogLevel::Warn => events.log().warn(|| line),
+                _ => events.log().info(|| line),
             }
+        }
+        if self.has_stalls {
+            events.tell_stalls(spawner);
         }
     }
 }
@@ -254,15 +337,19 @@ impl Drop for HoldsOpen<'_> {
 impl JobScheduler {
     /// A scheduler without families.
     pub(crate) fn new(parts: JobSchedulerParts) -> Self {
-        let JobSchedulerParts { is_read_only, controller, events, spawner, host } = parts;
+        let JobSchedulerParts { is_read_only, is_flush_atomic, controller, events, spawner, pools, host } = parts;
         let state = State {
             families: BTreeMap::new(),
             error: BackgroundError::default(),
+            is_flush_atomic,
+            cuts: VecDeque::new(),
             running_flushes: 0,
             running_compactions: 0,
             holds: 0,
+            stoppable_calls: 0,
             pauses: 0,
             next_job_id: 1,
+            next_asked: 0,
             auto_resume: AutoResume::default(),
         };
         Self {
@@ -270,11 +357,13 @@ impl JobScheduler {
             changed: Condvar::new(),
             has_error: AtomicBool::new(false),
             is_closing: AtomicBool::new(false),
+            stops: stops::Stops::default(),
             is_read_only,
             resume_alarm: Arc::default(),
             controller,
             events,
             spawner,
+            pools,
             host,
         }
     }
@@ -284,7 +373,7 @@ impl JobScheduler {
             state: self.state.lock(),
             #[cfg(test)]
             _mark: LockMark::new(),
-            lines: Lines { log: self.events.log(), collected: Vec::new() },
+            lines: Lines { scheduler: self, collected: Vec::new(), has_stalls: false },
         }
     }
 
@@ -315,17 +404,31 @@ impl JobScheduler {
         Error::new(ErrorKind::ShutdownInProgress, "the database is closed")
     }
 
-    /// Ends what a job or a caller does once the database is being closed.
+    /// Ends what a job or a caller does once the database is being closed, or its background work is canceled.
     pub(crate) fn check_not_closing(&self) -> Result<()> {
-        if self.is_closing() {
-            return Err(Error::new(ErrorKind::ShutdownInProgress, "the database is closing"));
-        }
-        Ok(())
+        let what = match () {
+            () if self.is_closing() => "the database is closing",
+            () if self.is_canceled() => "background work was canceled: close the database, and open it again",
+            () => return Ok(()),
+        };
+        Err(Error::new(ErrorKind::ShutdownInProgress, what))
+    }
+
+    /// True when no job starts any more.
+    pub(super) fn is_ending(&self) -> bool {
+        self.is_closing() || self.is_canceled()
     }
 
     /// Starts as many jobs as there are places and work for.
     pub(crate) fn schedule(&self) {
         self.change(|_| ());
+    }
+
+    /// As [`schedule`](Self::schedule), of what was refused before, too.
+    pub(crate) fn ask_all_families(&self) {
+        self.change(|state| {
+            state.families.values().for_each(|family| family.may_compact.store(true, Ordering::Relaxed));
+        });
     }
 
     /// Changes the state, and gives the places that the change made free, or the work that it made, to the next jobs:
@@ -334,7 +437,7 @@ impl JobScheduler {
         let host = self.host.upgrade();
         let mut locked = self.lock();
         let result = change(&mut locked);
-        let jobs = host.as_ref().map(|host| self.assign(&mut locked, &**host)).unwrap_or_default();
+        let jobs = host.as_ref().map(|host| self.assign(&mut locked, host)).unwrap_or_default();
         self.changed.notify_all();
         drop(locked);
         if let Some(host) = host {
@@ -343,40 +446,93 @@ impl JobScheduler {
         result
     }
 
-    fn assign(&self, state: &mut State, host: &dyn JobHost) -> Vec<Job> {
+    fn assign(&self, state: &mut State, host: &Arc<dyn JobHost>) -> Vec<Job> {
         let mut jobs = Vec::new();
         // Jobs give up when the database closes. One begun then would too, and begin the next, without end.
-        if self.is_read_only || state.pauses > 0 || state.error.standing().is_some() || self.is_closing() {
+        if self.is_read_only || state.pauses > 0 || state.error.standing().is_some() || self.is_ending() {
             return jobs;
         }
         let places = host.places();
-        while state.running_flushes < places.flushes {
-            let Some(id) = state.begin_flush_job() else { break };
-            jobs.push(Job::Flush(id));
+        // Without threads of their own flushes share those of compactions, as in RocksDB.
+        let shares_threads = self.pools.as_ref().is_some_and(|pools| pools.threads(PoolPriority::High) == 0);
+        while state.running_flushes + if shares_threads { state.running_compactions } else { 0 } < places.flushes {
+            let Some(scope) = state.begin_flush_job() else { break };
+            jobs.push(Job::Flush(scope));
         }
-        while state.running_compactions < places.compactions {
-            let Some(job) = state.begin_compaction_job(host) else { break };
+        while state.running_compactions < places.compactions && !self.is_aborting() {
+            let has_bottom_threads = self.pools.as_ref().is_some_and(|pools| pools.threads(PoolPriority::Bottom) > 0);
+            let Some(job) = state.begin_compaction_job(host, has_bottom_threads) else { break };
             jobs.push(Job::Compaction(job));
         }
         jobs
     }
 
-    /// Gives a job its thread. Without one it loses its place.
+    /// Gives a job its thread, or its place in the queue of a pool. Without a thread it loses its place.
     fn start(&self, host: &Arc<dyn JobHost>, job: Job) {
-        let (name, place) = match &job {
-            Job::Flush(id) => ("ferrock:flush", (*id, None)),
-            Job::Compaction(job) => ("ferrock:compact", (job.data.id, Some(job.running))),
+        enum Place {
+            Flush(FlushScope),
+            Compaction(u32, RunningId),
+        }
+        let (name, place, is_for_bottom) = match &job {
+            Job::Flush(scope) => ("ferrock:flush", Place::Flush(scope.clone()), false),
+            Job::Compaction(job) => {
+                let place = Place::Compaction(job.data.id, job.running);
+                ("ferrock:compact", place, job.choice.merges_into_last_level())
+            }
         };
         let host = Arc::clone(host);
-        let Err(error) = self.spawner.spawn(name, Box::new(move || host.run(job))) else { return };
+        let job: ferrock_base::thread::Job = Box::new(move || host.run(job));
+        let started = match &self.pools {
+            None => self.spawner.spawn(name, job).map(drop),
+            Some(pools) => {
+                let has = |priority| pools.threads(priority) > 0;
+                let priority = match &place {
+                    Place::Flush(_) if has(PoolPriority::High) => PoolPriority::High,
+                    Place::Compaction(..) if is_for_bottom && has(PoolPriority::Bottom) => PoolPriority::Bottom,
+                    _ => PoolPriority::Low,
+                };
+                let submitted = pools.submit(priority, self.owner(), &self.spawner, name, job);
+                if self.is_ending() {
+                    self.run_queued_jobs();
+                }
+                submitted
+            }
+        };
+        let Err(error) = started else { return };
         let mut locked = self.lock();
         match place {
-            (id, None) => locked.end_flush_job(id),
-            (id, Some(running)) => locked.end_compaction_job(id, running),
+            Place::Flush(scope) => locked.end_flush_job(&scope),
+            Place::Compaction(id, running) => locked.end_compaction_job(id, running),
         }
         self.changed.notify_all();
         drop(locked);
         self.set_error(Reason::Compaction, &error);
+    }
+
+    /// The scheduler, for pools that it shares.
+    fn owner(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    /// Ends the jobs that wait for a thread of a pool: what runs now gives up.
+    fn run_queued_jobs(&self) {
+        if let Some(pools) = &self.pools {
+            pools.run_waiting_of(self.owner());
+        }
+    }
+
+    /// Gives shared pools at least as many threads as there are places, where these are more than `before`.
+    pub(crate) fn raise_pools(&self, before: Places) {
+        let (Some(pools), Some(host)) = (&self.pools, self.host.upgrade()) else { return };
+        let now = host.places();
+        for (priority, before, now) in [
+            (PoolPriority::High, before.flushes, now.flushes),
+            (PoolPriority::Low, before.compactions, now.compactions),
+        ] {
+            if now > before {
+                pools.raise_threads(priority, now);
+            }
+        }
     }
 
     /// From now on closing waits until the hold is dropped.
@@ -386,7 +542,9 @@ impl JobScheduler {
     pub(crate) fn hold_open(&self) -> Result<HoldsOpen<'_>> {
         // Closing sets its flag first and then waits for what it counts under this lock.
         let mut locked = self.lock();
-        self.check_not_closing()?;
+        if self.is_closing() {
+            self.check_not_closing()?;
+        }
         locked.holds += 1;
         Ok(HoldsOpen(self))
     }
@@ -395,8 +553,7 @@ impl JobScheduler {
     pub(crate) fn pause(&self) {
         let mut locked = self.lock();
         locked.pauses += 1;
-        // Manual compactions run on their callers' threads and show in the families alone.
-        while locked.runs_jobs() || locked.families.values().any(|family| !family.running.is_empty()) {
+        while locked.runs_jobs() || locked.runs_pieces() {
             self.wait(&mut locked);
         }
     }
@@ -420,22 +577,6 @@ impl JobScheduler {
         self.change(|state| state.pauses = 0);
     }
 
-    /// Waits until no job runs or waits for its turn.
-    ///
-    /// # Errors
-    /// The background error that stands then.
-    pub(crate) fn wait_until_idle(&self) -> Result<()> {
-        let mut locked = self.lock();
-        loop {
-            let may_start = locked.error.standing().is_none() && !self.is_closing();
-            let is_busy = locked.runs_jobs() || (may_start && locked.families.values().any(FamilyJobs::needs_flush));
-            if !is_busy {
-                return locked.error.check();
-            }
-            self.wait(&mut locked);
-        }
-    }
-
     /// Waits while writers are stopped.
     ///
     /// # Errors
@@ -452,6 +593,7 @@ impl JobScheduler {
             self.changed.wait_for(&mut locked.state, Duration::from_millis(500));
             locked.error.check()?;
             self.check_open()?;
+            self.check_not_closing()?;
         }
         Ok(())
     }
@@ -463,6 +605,7 @@ impl JobScheduler {
 
     /// Waits until nothing runs that was begun before [`begin_closing`](Self::begin_closing).
     pub(crate) fn wait_for_the_end(&self) {
+        self.run_queued_jobs();
         let mut locked = self.lock();
         self.changed.notify_all();
         self.resume_alarm.ring();

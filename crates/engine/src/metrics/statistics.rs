@@ -66,6 +66,14 @@ counters! {
     compaction_write_bytes,
     /// Time of compaction jobs.
     compaction_us,
+    /// Compactions of which another process brought the tables.
+    remote_compactions,
+    /// Results of other processes that failed a check.
+    remote_compactions_refused,
+    /// Bytes that compactions in other processes read.
+    remote_compact_read_bytes,
+    /// Bytes that compactions in other processes wrote.
+    remote_compact_write_bytes,
     /// Compressed blocks that `verify_compression` found right.
     verified_blocks,
 }

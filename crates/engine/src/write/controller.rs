@@ -4,9 +4,17 @@
 //! writers share `rate` bytes a second: a token bucket, refilled every millisecond. On
 //! each re-evaluation the rate follows the debt: it falls when the debt did not shrink
 //! and rises when it did, so that writers glide instead of stopping.
+//!
+//! A delay ends gradually, too. When no family asks for one any more, writers are
+//! *recovering*: the rate doubles every second until it is the largest, and only then is
+//! there no bound. Writers that were free at once would fill all memtables before the
+//! first of them is flushed and counted as debt, and come from there to a stop: under
+//! lasting overload they would run and stand in turns (`docs/compaction.md` has figures).
 
 use ferrock_base::clock::{Alarm, Clock};
+use ferrock_options::WriteStallCondition;
 use ferrock_tree::compaction::picker::stall::{DelayTrend, next_delayed_rate};
+use ferrock_vfs::{IoPriority, RateLimiter, TokenBucket};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,14 +27,43 @@ pub(crate) enum StallCondition {
     /// At full speed.
     #[default]
     Normal,
+    /// A delay is over, and its rate rises. No column family asks for this.
+    Recovering,
     /// Slowed down.
     Delayed,
     /// Not at all.
     Stopped,
 }
 
+impl StallCondition {
+    /// As a listener is told of it.
+    pub(crate) fn told(self) -> WriteStallCondition {
+        match self {
+            Self::Normal | Self::Recovering => WriteStallCondition::Normal,
+            Self::Delayed => WriteStallCondition::Delayed,
+            Self::Stopped => WriteStallCondition::Stopped,
+        }
+    }
+}
+
+/// How far the jobs of a column family are behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FamilyDebt {
+    pub(crate) condition: StallCondition,
+    /// What compactions must rewrite.
+    pub(crate) bytes: u64,
+    /// Close to a stop.
+    pub(crate) is_near_stop: bool,
+    /// Writes that can wait have to.
+    pub(crate) is_behind: bool,
+}
+
+/// RocksDB's bound of writes of low priority.
+const LOW_PRI_BYTES_PER_SECOND: u64 = 1 << 20;
 /// A delay that ends leaves the rate this much higher.
 const RECOVERY_FACTOR: f64 = 1.4;
+/// A sleep while the rate rises is no longer than this: it would be by a rate that is over.
+const MAX_RECOVERING_SLEEP_US: u64 = 200_000;
 /// The bucket is refilled this often.
 const REFILL_US: u64 = 1000;
 
@@ -34,10 +71,38 @@ const REFILL_US: u64 = 1000;
 struct State {
     max_rate: u64,
     rate: u64,
-    /// Debt at the last evaluation, by column family.
-    debts: HashMap<u32, (StallCondition, u64)>,
+    /// The last evaluation, by column family.
+    debts: HashMap<u32, FamilyDebt>,
+    /// Column families that delay writers, that stop them, and that are behind.
+    delayed: usize,
+    stopped: usize,
+    behind: usize,
     credit_bytes: u64,
     next_refill_us: u64,
+    /// Since then the rate rises.
+    recovering_since_us: Option<u64>,
+}
+
+impl State {
+    /// The rate, as far as it has risen by now.
+    fn rate_at(&self, now_us: u64) -> u64 {
+        let Some(since) = self.recovering_since_us else { return self.rate };
+        let seconds = now_us.saturating_sub(since) as f64 / 1e6;
+        ((self.rate as f64 * seconds.min(40.0).exp2()) as u64).min(self.max_rate)
+    }
+
+    /// A column family goes from one condition to another.
+    fn count(&mut self, before: FamilyDebt, after: FamilyDebt) {
+        for (debt, step) in [(before, -1_isize), (after, 1)] {
+            self.behind = self.behind.saturating_add_signed(if debt.is_behind { step } else { 0 });
+            let count = match debt.condition {
+                StallCondition::Normal | StallCondition::Recovering => continue,
+                StallCondition::Delayed => &mut self.delayed,
+                StallCondition::Stopped => &mut self.stopped,
+            };
+            *count = count.saturating_add_signed(step);
+        }
+    }
 }
 
 /// Shared by the writers of a database. See the [module](self).
@@ -45,27 +110,39 @@ struct State {
 pub(crate) struct WriteController {
     /// The most severe condition of all column families, as a number: the only thing that the fast path looks at.
     condition: AtomicU8,
+    /// Compaction of some family is behind: writes of low priority wait.
+    is_behind: AtomicBool,
     /// Rings when the condition changed: a writer that sleeps its delay looks again.
     relief: Arc<Alarm>,
     /// The database is being closed: no writer waits.
     is_over: AtomicBool,
     state: Mutex<State>,
+    /// What writes of low priority share while compaction is behind.
+    low_pri: TokenBucket,
+    clock: Arc<dyn Clock>,
 }
 
 impl WriteController {
-    pub(crate) fn new(max_rate: u64) -> Self {
+    pub(crate) fn new(max_rate: u64, clock: Arc<dyn Clock>) -> Self {
         let max_rate = if max_rate == 0 { 16 << 20 } else { max_rate };
         Self {
             condition: AtomicU8::new(0),
+            is_behind: AtomicBool::new(false),
             relief: Arc::default(),
             is_over: AtomicBool::new(false),
             state: Mutex::new(State {
                 max_rate,
                 rate: max_rate,
                 debts: HashMap::new(),
+                delayed: 0,
+                stopped: 0,
+                behind: 0,
                 credit_bytes: 0,
                 next_refill_us: 0,
+                recovering_since_us: None,
             }),
+            low_pri: TokenBucket::new(LOW_PRI_BYTES_PER_SECOND, Arc::clone(&clock)),
+            clock,
         }
     }
 
@@ -74,7 +151,8 @@ impl WriteController {
     pub(crate) fn condition(&self) -> StallCondition {
         match self.condition.load(Ordering::Acquire) {
             0 => StallCondition::Normal,
-            1 => StallCondition::Delayed,
+            1 => StallCondition::Recovering,
+            2 => StallCondition::Delayed,
             _ => StallCondition::Stopped,
         }
     }
@@ -91,37 +169,62 @@ impl WriteController {
         self.state.lock().rate
     }
 
-    /// Takes the condition of a column family, with its debt in bytes and whether it is close to a stop.
-    pub(crate) fn update(&self, column_family: u32, condition: StallCondition, debt_bytes: u64, near_stop: bool) {
+    /// Takes how far the jobs of a column family are behind. Returns the family's condition until now.
+    pub(crate) fn update(&self, column_family: u32, debt: FamilyDebt) -> StallCondition {
         let mut state = self.state.lock();
-        let (before, debt_before) = state.debts.insert(column_family, (condition, debt_bytes)).unwrap_or_default();
-        if condition == StallCondition::Delayed {
+        let before = state.debts.insert(column_family, debt).unwrap_or_default();
+        state.count(before, debt);
+        if debt.condition != StallCondition::Normal {
+            state.rate = state.rate_at(self.clock.monotonic_us());
+            state.recovering_since_us = None;
+        }
+        if debt.condition == StallCondition::Delayed {
             let trend = DelayTrend {
-                is_near_stop: before == StallCondition::Stopped || near_stop,
-                is_debt_growing: debt_bytes >= debt_before,
+                is_near_stop: before.condition == StallCondition::Stopped || debt.is_near_stop,
+                is_debt_growing: debt.bytes >= before.bytes,
             };
-            if before == StallCondition::Normal {
+            if before.condition == StallCondition::Normal {
                 (state.credit_bytes, state.next_refill_us) = (0, 0);
             }
             // The first delay begins at the rate that the last one left.
-            if before != StallCondition::Normal || near_stop {
+            if before.condition != StallCondition::Normal || debt.is_near_stop {
                 state.rate = next_delayed_rate(state.rate, state.max_rate, trend);
             }
-        } else if condition == StallCondition::Normal && before != StallCondition::Normal {
+        } else if debt.condition == StallCondition::Normal && before.condition != StallCondition::Normal {
             state.rate = ((state.rate as f64 * RECOVERY_FACTOR) as u64).min(state.max_rate);
         }
-        self.publish(&state);
+        self.publish(&mut state);
+        before.condition
+    }
+
+    /// True while compaction of some column family is behind, whether or not writers are slowed down by it.
+    #[inline]
+    pub(crate) fn is_behind(&self) -> bool {
+        self.is_behind.load(Ordering::Relaxed)
     }
 
     /// Forgets a dropped column family.
     pub(crate) fn remove(&self, column_family: u32) {
         let mut state = self.state.lock();
-        state.debts.remove(&column_family);
-        self.publish(&state);
+        if let Some(before) = state.debts.remove(&column_family) {
+            state.count(before, FamilyDebt::default());
+        }
+        self.publish(&mut state);
     }
 
-    fn publish(&self, state: &State) {
-        let worst = state.debts.values().map(|(condition, _)| *condition).max().unwrap_or_default();
+    fn publish(&self, state: &mut State) {
+        let mut worst = match (state.stopped, state.delayed) {
+            (0, 0) => StallCondition::Normal,
+            (0, _) => StallCondition::Delayed,
+            _ => StallCondition::Stopped,
+        };
+        let is_behind = worst != StallCondition::Normal || state.behind > 0;
+        self.is_behind.store(is_behind, Ordering::Relaxed);
+        if worst == StallCondition::Normal && state.rate < state.max_rate && self.condition() != StallCondition::Normal
+        {
+            state.recovering_since_us.get_or_insert_with(|| self.clock.monotonic_us());
+            worst = StallCondition::Recovering;
+        }
         if self.condition.swap(worst as u8, Ordering::AcqRel) != worst as u8 {
             self.relief.ring();
         }
@@ -145,40 +248,59 @@ impl WriteController {
 
     /// Sleeps a delay; less when writers are not delayed any more. One thread sleeps at a time: the one that leads the
     /// write queue.
-    pub(crate) fn sleep(&self, clock: &dyn Clock, delay: Duration) {
+    pub(crate) fn sleep(&self, delay: Duration) {
         self.relief.arm();
-        if self.condition() == StallCondition::Delayed && !self.is_over() {
-            clock.sleep_unless(&self.relief, delay);
+        if self.bounds_rate() && !self.is_over() {
+            self.clock.sleep_unless(&self.relief, delay);
         }
     }
 
-    /// How long a delayed writer of `bytes` has to sleep.
-    pub(crate) fn delay(&self, clock: &dyn Clock, bytes: u64) -> Duration {
-        if self.condition() != StallCondition::Delayed || self.is_over() {
+    fn bounds_rate(&self) -> bool {
+        matches!(self.condition(), StallCondition::Delayed | StallCondition::Recovering)
+    }
+
+    /// Has a write of low priority wait for its share.
+    pub(crate) fn wait_for_low_pri(&self, bytes: u64) {
+        self.low_pri.request(bytes, IoPriority::High);
+    }
+
+    /// How long a writer of `bytes` has to sleep while the rate is bounded.
+    pub(crate) fn delay(&self, bytes: u64) -> Duration {
+        if !self.bounds_rate() || self.is_over() {
             return Duration::ZERO;
         }
-        let now = clock.monotonic_us();
+        let now = self.clock.monotonic_us();
         let mut state = self.state.lock();
+        let rate = state.rate_at(now);
+        let is_recovering = state.recovering_since_us.is_some();
+        if is_recovering && rate >= state.max_rate {
+            state.rate = state.max_rate;
+            state.recovering_since_us = None;
+            self.publish(&mut state);
+            return Duration::ZERO;
+        }
         if state.credit_bytes >= bytes {
             state.credit_bytes -= bytes;
             return Duration::ZERO;
         }
-        let rate = u128::from(state.rate.max(1));
+        let credit_limit = rate;
+        let rate = u128::from(rate.max(1));
         if now >= state.next_refill_us {
             // A delay begins with one interval's worth; later no writer saves up more than a second's.
             let since = if state.next_refill_us == 0 { 0 } else { now - state.next_refill_us };
             let elapsed = u128::from(since.min(1_000_000) + REFILL_US);
             let refill = (elapsed * rate / 1_000_000) as u64;
-            state.credit_bytes = (state.credit_bytes + refill).min(state.rate);
+            state.credit_bytes = (state.credit_bytes + refill).min(credit_limit);
             state.next_refill_us = now + REFILL_US;
             if state.credit_bytes >= bytes {
                 state.credit_bytes -= bytes;
                 return Duration::ZERO;
             }
         }
+        let most_us = if is_recovering { MAX_RECOVERING_SLEEP_US } else { 60_000_000 };
         let missing = u128::from(bytes - state.credit_bytes);
         state.credit_bytes = 0;
-        let wait_us = u64::try_from(missing * 1_000_000 / rate).unwrap_or(u64::MAX).clamp(REFILL_US, 60_000_000);
+        let wait_us = u64::try_from(missing * 1_000_000 / rate).unwrap_or(u64::MAX).clamp(REFILL_US, most_us);
         state.next_refill_us = state.next_refill_us.max(now) + wait_us;
         Duration::from_micros(state.next_refill_us - now)
     }
@@ -189,15 +311,77 @@ mod tests {
     use super::*;
     use ferrock_base::clock::ManualClock;
 
+    fn controller(max_rate: u64) -> (WriteController, Arc<ManualClock>) {
+        let clock = Arc::new(ManualClock::new(1_000_000));
+        (WriteController::new(max_rate, Arc::<ManualClock>::clone(&clock)), clock)
+    }
+
+    /// Bytes that writers of 4 KiB get through in half a second.
+    fn written(controller: &WriteController, clock: &ManualClock) -> u64 {
+        let (mut bytes, until) = (0, clock.monotonic_us() + 500_000);
+        while clock.monotonic_us() < until && bytes < 1 << 30 {
+            clock.advance(controller.delay(4096));
+            bytes += 4096;
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_delay_ends_gradually() {
+        let (controller, clock) = controller(16 << 20);
+        for bytes in 1..12 {
+            controller.update(0, debt(StallCondition::Delayed, bytes));
+        }
+        let delayed = written(&controller, &clock);
+        controller.update(0, debt(StallCondition::Normal, 0));
+        assert_eq!(controller.condition(), StallCondition::Recovering);
+        let mut before = delayed;
+        let mut halves = 0;
+        loop {
+            let now = written(&controller, &clock);
+            if controller.condition() == StallCondition::Normal {
+                break;
+            }
+            assert!((before..before * 2).contains(&now), "{before} bytes, then {now}");
+            (before, halves) = (now, halves + 1);
+        }
+        assert!((4..10).contains(&halves), "{halves} half seconds from {delayed} bytes to {before}");
+        // A delay in between goes on where the rate is by then.
+        for bytes in 1..12 {
+            controller.update(0, debt(StallCondition::Delayed, bytes));
+        }
+        let low = controller.delayed_rate();
+        controller.update(0, debt(StallCondition::Normal, 0));
+        clock.advance(Duration::from_secs(1));
+        controller.update(0, debt(StallCondition::Delayed, 1));
+        let risen = controller.delayed_rate() as f64 / low as f64;
+        assert!((2.7..2.9).contains(&risen), "1.4 times and doubled: {risen}");
+        controller.update(0, debt(StallCondition::Stopped, 1));
+        assert_eq!(controller.condition(), StallCondition::Stopped);
+    }
+
+    #[test]
+    fn writes_of_low_priority_share_a_bound_of_their_own() {
+        let (controller, _) = controller(1 << 20);
+        assert!(!controller.is_behind());
+        controller.update(3, FamilyDebt { is_behind: true, ..FamilyDebt::default() });
+        assert!(controller.is_behind() && controller.condition() == StallCondition::Normal);
+        controller.remove(3);
+        assert!(!controller.is_behind());
+    }
+
+    fn debt(condition: StallCondition, bytes: u64) -> FamilyDebt {
+        FamilyDebt { condition, bytes, ..FamilyDebt::default() }
+    }
+
     #[test]
     fn a_delayed_writer_gets_its_rate() {
-        let clock = ManualClock::new(1_000_000);
-        let controller = WriteController::new(1 << 20);
-        assert_eq!(controller.delay(&clock, 1 << 30), Duration::ZERO);
-        controller.update(0, StallCondition::Delayed, 100, false);
+        let (controller, clock) = controller(1 << 20);
+        assert_eq!(controller.delay(1 << 30), Duration::ZERO);
+        controller.update(0, debt(StallCondition::Delayed, 100));
         let mut slept = Duration::ZERO;
         for _ in 0..64 {
-            let wait = controller.delay(&clock, 64 << 10);
+            let wait = controller.delay(64 << 10);
             clock.advance(wait);
             slept += wait;
         }
@@ -206,17 +390,17 @@ mod tests {
 
     #[test]
     fn the_rate_follows_the_debt() {
-        let controller = WriteController::new(1 << 20);
-        controller.update(0, StallCondition::Delayed, 100, false);
-        controller.update(0, StallCondition::Delayed, 120, false);
+        let (controller, _) = controller(1 << 20);
+        controller.update(0, debt(StallCondition::Delayed, 100));
+        controller.update(0, debt(StallCondition::Delayed, 120));
         assert_eq!(controller.delayed_rate(), (0.8 * f64::from(1 << 20)) as u64);
-        controller.update(0, StallCondition::Delayed, 90, false);
+        controller.update(0, debt(StallCondition::Delayed, 90));
         assert!(controller.delayed_rate().abs_diff(1 << 20) <= 1, "0.8 and 1.25 cancel out");
-        controller.update(1, StallCondition::Stopped, 0, false);
+        controller.update(1, debt(StallCondition::Stopped, 0));
         assert_eq!(controller.condition(), StallCondition::Stopped);
         controller.remove(1);
         assert_eq!(controller.condition(), StallCondition::Delayed);
-        controller.update(0, StallCondition::Normal, 0, false);
+        controller.update(0, debt(StallCondition::Normal, 0));
         assert_eq!(controller.condition(), StallCondition::Normal);
     }
 }

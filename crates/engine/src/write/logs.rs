@@ -24,6 +24,7 @@ use ferrock_vfs::FileSystem;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How much there is in logs that are still needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,10 +59,15 @@ impl Logs {
     pub(crate) fn new(file_system: Arc<dyn FileSystem>, places: Arc<FilePlaces>, options: WalOptions) -> Self {
         Self {
             wal: Mutex::new(Wal::new(options.manual_flush)),
-            maker: LogMaker { file_system, places, options },
+            maker: LogMaker { file_system, places, bytes_per_sync: AtomicU64::new(options.bytes_per_sync), options },
             spare: Mutex::default(),
             closed: Mutex::default(),
         }
+    }
+
+    /// Logs that are made from now on are written back every so many bytes.
+    pub(crate) fn set_bytes_per_sync(&self, bytes: u64) {
+        self.maker.bytes_per_sync.store(bytes, Ordering::Relaxed);
     }
 
     /// Appends one record made of `parts`: a batch of `count` sequence numbers from `first` on. It survives a crash of
@@ -232,6 +238,7 @@ fn size_of(wal: &Wal) -> LogSize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ferrock_base::Temperature;
     use ferrock_format::write_batch::WriteBatch;
     use ferrock_vfs::{CrashPolicy, MemoryFileSystem, read_file};
     use ferrock_vfs::{Fault, FaultInjectionFileSystem, FaultRule, OperationKind};
@@ -245,7 +252,13 @@ mod tests {
         file_system.create_dir_all(&directory).unwrap();
         file_system.sync_dir(Path::new("/")).unwrap();
         let places = Arc::new(FilePlaces::new(directory.clone(), directory, &[]));
-        let options = WalOptions { manual_flush: false, allow_fallocate: false, bytes_per_sync: 0, expected_bytes: 0 };
+        let options = WalOptions {
+            manual_flush: false,
+            allow_fallocate: false,
+            bytes_per_sync: 0,
+            temperature: Temperature::Unknown,
+            expected_bytes: 0,
+        };
         let logs = Logs::new(file_system, places, options);
         logs.begin(Vec::new(), SequenceNumber(0), FileNumber(1)).unwrap();
         logs
@@ -318,7 +331,13 @@ mod tests {
         let directory = PathBuf::from(DIRECTORY);
         memory.create_dir_all(&directory).unwrap();
         let places = Arc::new(FilePlaces::new(directory.clone(), directory, &[]));
-        let options = WalOptions { manual_flush: true, allow_fallocate: false, bytes_per_sync: 0, expected_bytes: 0 };
+        let options = WalOptions {
+            manual_flush: true,
+            allow_fallocate: false,
+            bytes_per_sync: 0,
+            temperature: Temperature::Unknown,
+            expected_bytes: 0,
+        };
         let logs = Arc::new(Logs::new(Arc::clone(&faults) as Arc<dyn FileSystem>, places, options));
         logs.begin(Vec::new(), SequenceNumber(0), FileNumber(1)).unwrap();
         append(&logs, 1).unwrap();

@@ -23,6 +23,7 @@ pub(crate) mod wal;
 
 use controller::WriteController;
 use ferrock_base::SequenceNumber;
+use ferrock_base::clock::Clock;
 use logs::Logs;
 use queue::WriteQueue;
 use request::{WriteGroup, WriteRequest};
@@ -45,11 +46,11 @@ pub(crate) struct WritePath {
 impl WritePath {
     /// Everything up to `visible` is in tables or is about to be recovered. Delayed writers get `delayed_rate` bytes a
     /// second.
-    pub(crate) fn new(logs: Logs, visible: SequenceNumber, delayed_rate: u64) -> Self {
+    pub(crate) fn new(logs: Logs, visible: SequenceNumber, delayed_rate: u64, clock: Arc<dyn Clock>) -> Self {
         Self {
             queue: WriteQueue::new(),
             logs,
-            controller: Arc::new(WriteController::new(delayed_rate)),
+            controller: Arc::new(WriteController::new(delayed_rate, clock)),
             visible: AtomicU64::new(visible.0),
             // What an open finds may be too much log.
             is_room_needed: AtomicBool::new(true),

@@ -20,13 +20,14 @@
 //!   a later unsynced write and loses an earlier one would leave a hole that looks like nothing: recovery would go on
 //!   behind it. Log data means nothing to other readers.
 
-use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
+use ferrock_base::{Error, FileNumber, Result, SequenceNumber, Temperature};
 use ferrock_format::log::{HeaderFamily, LogWriter};
 use ferrock_format::write_batch::{HEADER_SIZE_BYTES, Record, WriteBatch, WriteBatchRef};
 use ferrock_tree::places::FilePlaces;
 use ferrock_vfs::{FileSystem, WritableFile, WritableOptions, WritePurpose};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the log data of a follow record begins with; eight bytes of sequence number come behind it.
 const FOLLOWS: &[u8] = b"ferrock.follows:";
@@ -61,6 +62,8 @@ pub(crate) struct WalOptions {
     /// Reserve space and append through a mapping.
     pub(crate) allow_fallocate: bool,
     pub(crate) bytes_per_sync: u64,
+    /// A hint to the file system.
+    pub(crate) temperature: Temperature,
     /// Bytes that a log is expected to reach: what to reserve.
     pub(crate) expected_bytes: u64,
 }
@@ -124,6 +127,8 @@ pub(super) struct LogMaker {
     pub(super) file_system: Arc<dyn FileSystem>,
     pub(super) places: Arc<FilePlaces>,
     pub(super) options: WalOptions,
+    /// Replaces that of the options.
+    pub(super) bytes_per_sync: AtomicU64,
 }
 
 impl LogMaker {
@@ -133,9 +138,10 @@ impl LogMaker {
             purpose: WritePurpose::Log,
             direct: false,
             preallocate_bytes: if self.options.allow_fallocate { self.options.expected_bytes } else { 0 },
-            bytes_per_sync: self.options.bytes_per_sync,
+            bytes_per_sync: self.bytes_per_sync.load(Ordering::Relaxed),
             buffer_bytes: 0,
             mapped_append: self.options.allow_fallocate,
+            temperature: self.options.temperature,
         };
         Ok(OpenLog {
             number,

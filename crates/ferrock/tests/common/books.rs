@@ -5,6 +5,7 @@ use ferrock_base::internal_key::ParsedInternalKey;
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::{Comparator, InternalComparator, ValueType};
 use ferrock_format::blob_index::BlobReference;
+use ferrock_format::compression::{CompressionType, decompress};
 use ferrock_format::log::{LogEvent, LogReader, SliceSource};
 use ferrock_format::version_edit::VersionEdit;
 use ferrock_format::wide_column::decode_entity;
@@ -47,6 +48,17 @@ pub fn read_books(file_system: &dyn FileSystem, path: &Path) -> Books {
     }
     books.blobs.retain(|_, (count, _)| *count > 0);
     books
+}
+
+/// The value of a reference, without what the engine's reader checks.
+pub fn blob_value(file_system: &dyn FileSystem, path: &Path, index: &[u8]) -> Vec<u8> {
+    let reference = BlobReference::decode(index).unwrap();
+    let file = read_file(file_system, &path.join(format!("{:06}.blob", reference.file_number.0))).unwrap();
+    let stored = &file[reference.offset as usize..][..reference.size_bytes as usize];
+    match CompressionType::try_from(reference.compression).unwrap() {
+        CompressionType::NoCompression => stored.to_vec(),
+        compression => decompress(compression, stored, 2, None, 1 << 30).unwrap(),
+    }
 }
 
 /// References in a table: file -> records and bytes.

@@ -5,7 +5,7 @@ pub mod books;
 pub mod mixed_load;
 pub mod threads;
 
-use ferrock::{ColumnFamilyOptions, Db, DbOptions, ReadOptions};
+use ferrock::{ColumnFamilyOptions, Db, DbOptions, Iter, ReadOptions};
 use ferrock_vfs::{FileSystem, MemoryFileSystem};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,11 @@ pub type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// What the default family holds, as `options` see it.
 pub fn contents(db: &Db, options: &ReadOptions) -> Contents {
-    let mut iter = db.iter(options);
+    rows_of(db.iter(options))
+}
+
+/// All rows of an iterator.
+pub fn rows_of(mut iter: Iter) -> Contents {
     let mut all = Contents::new();
     iter.seek_to_first();
     while iter.valid() {

@@ -8,6 +8,7 @@
 //! damaged_logs.rs bits, sectors and ends of logs that are lost
 //! flipped_bits.rs  any log that is still needed, for absolute consistency
 //! killed.rs     a process that dies by SIGKILL while it appends to its log
+//! ../common/workers.rs  compactions that another process would run
 //! ```
 //!
 //! `cargo xtask crash 40000` runs as many crash points and as many power-loss points as it is told.
@@ -21,4 +22,6 @@ mod killed;
 mod model;
 mod one_record;
 mod points;
+#[path = "../common/workers.rs"]
+mod workers;
 mod workload;

@@ -10,6 +10,8 @@ pub type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
     Put(Vec<u8>, Vec<u8>),
+    /// An entity that reads as the value, with another column.
+    PutEntity(Vec<u8>, Vec<u8>),
     Delete(Vec<u8>),
     /// Of a key that was put once.
     SingleDelete(Vec<u8>),
@@ -25,7 +27,7 @@ pub type Changes = Vec<(u32, Op)>;
 impl Op {
     pub fn apply(&self, contents: &mut Contents) {
         match self {
-            Op::Put(key, value) => drop(contents.insert(key.clone(), value.clone())),
+            Op::Put(key, value) | Op::PutEntity(key, value) => drop(contents.insert(key.clone(), value.clone())),
             Op::Delete(key) | Op::SingleDelete(key) => drop(contents.remove(key)),
             Op::DeleteRange(begin, end) => contents.retain(|key, _| key < begin || key >= end),
             Op::Merge(key, operand) => match contents.get_mut(key) {
@@ -41,6 +43,7 @@ impl Op {
     pub fn add_to(&self, batch: &mut WriteBatch, id: u32) {
         match self {
             Op::Put(key, value) => batch.put_cf(id, key, value),
+            Op::PutEntity(key, value) => batch.put_entity_cf(id, key, &[(b"", value), (b"other", value)]),
             Op::Delete(key) => batch.delete_cf(id, key),
             Op::SingleDelete(key) => batch.single_delete_cf(id, key),
             Op::DeleteRange(begin, end) => batch.delete_range_cf(id, begin, end),

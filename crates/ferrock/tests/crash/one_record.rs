@@ -139,7 +139,7 @@ fn flush_beside_synced_writes(db: &Db, last: Last, files: &MemoryFileSystem, clo
         return true;
     }
     let (arrived, let_go) = hold_first_table(files, clones.clone());
-    db.flush_cf(&family, &FlushOptions { wait: false }).unwrap();
+    db.flush_cf(&family, &FlushOptions { wait: false, ..FlushOptions::default() }).unwrap();
     arrived.recv_timeout(Duration::from_secs(60)).unwrap();
     write_synced(db);
     // Those of before are without all of the writes.

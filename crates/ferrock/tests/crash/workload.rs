@@ -8,12 +8,15 @@
 //! keeps.
 
 use crate::model::{Changes, Op};
+use crate::workers::{Conduct, InProcess};
 use ferrock::options::{
-    CompactionFilter, CompactionFilterFactory, CompactionStyle, DbPath, FilterContext, FilterDecision,
-    FilterFactoryContext, FixedPrefixFactory, PrefixExtractor, TableFileCreationReason, apply_text,
+    CompactionFilter, CompactionFilterFactory, CompactionStyle, DbPath, FileTemperatureAge, FilterContext,
+    FilterDecision, FilterFactoryContext, FixedPrefixFactory, PrefixExtractor, SstFileManager, SstFileManagerOptions,
+    TableFileCreationReason, Temperature, apply_text,
 };
 use ferrock::{
-    ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, WriteBatch, WriteOptions,
+    ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, CompactionOptions, Db, DbOptions, ErrorKind, FlushOptions,
+    LiveFile, WriteBatch, WriteOptions,
 };
 use ferrock_base::ValueType;
 use ferrock_base::merge::StringAppend;
@@ -83,6 +86,26 @@ pub struct Draw {
     is_in_place: bool,
     tables: u64,
     blobs: u64,
+    atomicity: Atomicity,
+}
+
+/// Whether all families become durable together, and whether that is all that keeps them together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Atomicity {
+    /// Logs do.
+    Logged,
+    /// `atomic_flush`, and logs.
+    LoggedAndFlushed,
+    /// `atomic_flush`, and no batch goes to a log: what survives are the batches before the last flush.
+    Flushed,
+    /// `force_atomic_flush` of each flush, memtables that never are full, and no batch goes to a log.
+    Forced,
+}
+
+impl Atomicity {
+    fn is_logged(self) -> bool {
+        matches!(self, Self::Logged | Self::LoggedAndFlushed)
+    }
 }
 
 /// Keys of the workload that are too short for a prefix are in block-based tables in any case.
@@ -105,7 +128,7 @@ impl Draw {
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed ^ 0x0000_D2A4);
         let mut one_of = |choices: &[u64]| choices[random.below(choices.len() as u64) as usize];
-        Self {
+        let mut draw = Self {
             avoid_flush_during_recovery: one_of(&[0, 1]) == 1,
             min_write_buffer_number_to_merge: one_of(&[1, 2, 3]) as i32,
             write_buffer_size: one_of(&[64 << 10, 64 << 10, 96 << 10]) as usize,
@@ -122,7 +145,20 @@ impl Draw {
             is_in_place: one_of(&[0, 0, 1]) == 1,
             tables: one_of(&[0, 0, 1, 2]),
             blobs: one_of(&[0, 1, 2]),
+            atomicity: match one_of(&[0, 0, 0, 1, 2, 2, 3]) {
+                0 => Atomicity::Logged,
+                1 => Atomicity::LoggedAndFlushed,
+                2 => Atomicity::Flushed,
+                _ => Atomicity::Forced,
+            },
+        };
+        if !draw.atomicity.is_logged() {
+            (draw.has_unlogged_family, draw.is_single_family) = (false, false);
         }
+        if draw.atomicity == Atomicity::Forced {
+            (draw.write_buffer_size, draw.db_write_buffer_size) = (64 << 20, 0);
+        }
+        draw
     }
 }
 
@@ -141,6 +177,7 @@ pub fn options(file_system: &MemoryFileSystem, seed: u64) -> DbOptions {
     options.db_write_buffer_size = draw.db_write_buffer_size;
     options.manual_wal_flush = draw.manual_wal_flush;
     options.avoid_flush_during_recovery = draw.avoid_flush_during_recovery;
+    options.atomic_flush = matches!(draw.atomicity, Atomicity::LoggedAndFlushed | Atomicity::Flushed);
     // Logs and tables in directories of their own, whose entries are as unsynced as all others.
     if draw.has_wal_dir {
         options.wal_dir = "/logs/db".to_owned();
@@ -149,6 +186,21 @@ pub fn options(file_system: &MemoryFileSystem, seed: u64) -> DbOptions {
         options.db_paths = vec![DbPath::new("/data/tables", 100_000), DbPath::new("/data/more-tables", 0)];
     }
     options.components.file_system = Some(Arc::new(file_system.clone()));
+    // Compactions of families without blob files run elsewhere, mostly.
+    if seed % 4 < 2 {
+        let conducts = [Conduct::Honest, Conduct::Honest, Conduct::Truncated, Conduct::Honest, Conduct::NotTaken];
+        let service = InProcess::with_paths(Arc::new(file_system.clone()), &conducts, options.db_paths.clone());
+        service.set_all_families(&family_options(seed));
+        options.components.compaction_service = Some(service);
+    }
+    // Trash that stays, trash that goes while the workload runs, or none.
+    if !seed.is_multiple_of(3) {
+        options.components.sst_file_manager = Some(SstFileManager::new(SstFileManagerOptions {
+            delete_rate_bytes_per_second: if seed % 3 == 1 { 1 } else { 1 << 30 },
+            max_trash_db_ratio: 10.0,
+            bytes_max_delete_chunk: 3000,
+        }));
+    }
     options
 }
 
@@ -166,11 +218,17 @@ pub fn family_options(seed: u64) -> ColumnFamilyOptions {
         options.compaction_style = CompactionStyle::Universal;
         options.num_levels = if seed.is_multiple_of(2) { 1 } else { 4 };
         options.settings.compaction_options_universal.allow_trivial_move = seed.is_multiple_of(3);
+        options.settings.compaction_options_universal.incremental = seed % 4 < 2;
+        options.settings.compaction_options_universal.max_size_amplification_percent = 20;
+        options.max_compaction_bytes = 60_000;
     }
     if seed.is_multiple_of(3) {
         assert!(options.settings.set("compact_on_deletion", "{window_size=128;deletion_trigger=8;}").unwrap());
     }
     options.paranoid_file_checks = seed % 4 == 2;
+    options.memtable_max_range_deletions = if seed % 3 == 1 { 1 + (seed % 4) as u32 } else { 0 };
+    options.memtable_op_scan_flush_trigger = if seed % 5 == 1 { 2 } else { 0 };
+    options.min_tombstones_for_range_conversion = (seed % 3) as u32;
     options.verify_output_flags = if seed % 4 == 1 { 0b11 | 1 << 10 } else { 0 };
     if seed % 4 >= 2 {
         // Most keys are `key` and three digits.
@@ -184,6 +242,13 @@ pub fn family_options(seed: u64) -> ColumnFamilyOptions {
         options.compaction_style = CompactionStyle::Fifo;
         options.settings.compaction_options_fifo.allow_compaction = true;
         options.ttl = 0;
+        if seed.is_multiple_of(2) {
+            // Every table of a flush changes its temperature, by a copy or by a merge.
+            options.num_levels = 1;
+            let fifo = &mut options.settings.compaction_options_fifo;
+            fifo.file_temperature_age_thresholds = vec![FileTemperatureAge { temperature: Temperature::Ice, age: 0 }];
+            fifo.allow_trivial_copy_when_change_temperature = seed % 4 == 2;
+        }
     }
     options.merge_operator = Some(Arc::new(StringAppend::default()));
     options.prefix_extractor = Some(PrefixExtractor::Fixed(5));
@@ -261,6 +326,9 @@ pub fn run(file_system: &MemoryFileSystem, history: &SharedHistory, seed: u64) {
     for step in 0..STEPS {
         run.step(step);
     }
+    if run.draw.atomicity == Atomicity::Forced {
+        run.flush_all(true);
+    }
     run.db.close().unwrap();
 }
 
@@ -273,22 +341,52 @@ impl Run {
             77..=82 => self.flush(),
             83..=85 => {
                 let family = self.any_family();
-                self.db.compact_range_cf(&family, None, None, &CompactRangeOptions::default()).unwrap();
+                if self.draw.atomicity == Atomicity::Forced {
+                    self.flush_all(true);
+                }
+                if self.random.one_in(2) {
+                    self.compact_files(&family);
+                } else {
+                    self.db.compact_range_cf(&family, None, None, &CompactRangeOptions::default()).unwrap();
+                }
             }
             86..=87 => {
                 let issued = self.history.lock().unwrap().batches.len();
                 self.db.sync_wal().unwrap();
-                self.note(issued, true);
+                self.note_logged(issued, true);
             }
             88 => {
                 let issued = self.history.lock().unwrap().batches.len();
                 self.db.flush_wal(false).unwrap();
-                self.note(issued, false);
+                self.note_logged(issued, false);
             }
             89..=92 => self.create_family(step),
             93..=95 => self.drop_family(),
             96..=97 => self.reopen(),
             _ => self.db.wait_for_background_work().unwrap(),
+        }
+    }
+
+    /// Some files of a family, wherever they may go. With automatic compactions under way they may be gone or busy.
+    fn compact_files(&mut self, family: &ColumnFamily) {
+        let mut files = self.db.live_files();
+        files.retain(|file| file.column_family == family.name() && self.random.one_in(2));
+        let names: Vec<String> = files.iter().map(LiveFile::name).collect();
+        let options = CompactionOptions {
+            output_file_size_limit: [u64::MAX, 3000][self.random.below(2) as usize],
+            allow_trivial_move: self.random.one_in(2),
+            ..CompactionOptions::default()
+        };
+        let level = self.random.below(5) as usize;
+        if let Err(error) = self.db.compact_files_cf(family, &names, level, Some(0), &options) {
+            assert!(matches!(error.kind(), ErrorKind::InvalidArgument | ErrorKind::Aborted), "{error}");
+        }
+    }
+
+    /// Notes what a sync, a close or handing on the log says of the first `count` batches.
+    fn note_logged(&self, count: usize, is_durable: bool) {
+        if self.draw.atomicity.is_logged() {
+            self.note(count, is_durable);
         }
     }
 
@@ -336,7 +434,7 @@ impl Run {
                 let size = if self.random.one_in(large) { self.random.below(6000) } else { self.random.below(100) };
                 let mut value = format!("{number}:").into_bytes();
                 value.extend((0..size).map(|_| self.random.next_u64() as u8));
-                vec![Op::Put(key, value)]
+                vec![if number % 6 == 5 { Op::PutEntity(key, value) } else { Op::Put(key, value) }]
             }
         }
     }
@@ -371,11 +469,12 @@ impl Run {
         changes.extend(last.map(|id| (id, Op::Put(format!("last{number}").into_bytes(), b"of the log".to_vec()))));
         let mut batch = WriteBatch::new();
         changes.iter().for_each(|(id, op)| op.add_to(&mut batch, *id));
-        let sync = self.random.one_in(6);
+        let is_logged = self.draw.atomicity.is_logged();
+        let sync = self.random.one_in(6) && is_logged;
         self.history.lock().unwrap().batches.push(Arc::new(changes));
-        self.db.write(batch, &WriteOptions { sync, ..WriteOptions::default() }).unwrap();
+        self.db.write(batch, &WriteOptions { sync, disable_wal: !is_logged, ..WriteOptions::default() }).unwrap();
         if sync || !self.draw.manual_wal_flush {
-            self.note(number, sync);
+            self.note_logged(number, sync);
         }
     }
 
@@ -393,7 +492,7 @@ impl Run {
         let sync = self.random.one_in(2);
         self.db.write(WriteBatch::new(), &WriteOptions { sync, ..WriteOptions::default() }).unwrap();
         if sync {
-            self.note(issued, true);
+            self.note_logged(issued, true);
         }
     }
 
@@ -411,14 +510,33 @@ impl Run {
         let wait = self.random.one_in(2);
         if let Some(family) = self.unlogged.clone().filter(|_| self.random.one_in(4)) {
             let unlogged = self.history.lock().unwrap().unlogged;
-            self.db.flush_cf(&family, &FlushOptions { wait }).unwrap();
+            self.db.flush_cf(&family, &FlushOptions { wait, ..FlushOptions::default() }).unwrap();
             if wait {
                 self.history.lock().unwrap().unlogged_durable = unlogged;
             }
             return;
         }
+        if self.draw.atomicity == Atomicity::Forced {
+            self.flush_all(wait);
+            return;
+        }
         let family = self.any_family();
-        self.db.flush_cf(&family, &FlushOptions { wait }).unwrap();
+        let issued = self.history.lock().unwrap().batches.len();
+        self.db.flush_cf(&family, &FlushOptions { wait, ..FlushOptions::default() }).unwrap();
+        if wait && self.draw.atomicity == Atomicity::Flushed {
+            self.note(issued, true);
+        }
+    }
+
+    /// Flushes all families in one step.
+    fn flush_all(&self, wait: bool) {
+        let issued = self.history.lock().unwrap().batches.len();
+        self.db
+            .flush_cfs(&self.families, &FlushOptions { wait, force_atomic_flush: true, ..FlushOptions::default() })
+            .unwrap();
+        if wait {
+            self.note(issued, true);
+        }
     }
 
     fn create(&mut self, name: &str) -> ColumnFamily {
@@ -463,8 +581,10 @@ impl Run {
         self.write_with_last(Some(id));
         for other in 0..self.families.len() {
             if other != index && !self.random.one_in(8) {
-                let family = self.families[other].clone();
-                self.db.flush_cf(&family, &FlushOptions::default()).unwrap();
+                match self.draw.atomicity {
+                    Atomicity::Forced => self.flush_all(true),
+                    _ => self.db.flush_cf(&self.families[other], &FlushOptions::default()).unwrap(),
+                }
             }
         }
         for _ in 0..=self.random.below(2) {
@@ -481,11 +601,14 @@ impl Run {
         let all = self.families.iter().chain(&self.unlogged);
         let descriptors = all.map(|family| (family.name().to_owned(), family_options(self.seed))).collect();
         let issued = self.history.lock().unwrap().batches.len();
+        if self.draw.atomicity == Atomicity::Forced {
+            self.flush_all(true);
+        }
         self.families.clear();
         let had_unlogged = self.unlogged.take().is_some();
         self.db.clone().close().unwrap();
-        // Closing hands the log to the operating system.
-        self.note(issued, false);
+        // Closing hands the log to the operating system, and flushes what is in none.
+        self.note(issued, !self.draw.atomicity.is_logged());
         let (db, mut families) = Db::open_cf(PATH, options(&self.file_system, self.seed), descriptors).unwrap();
         self.unlogged = if had_unlogged { families.pop() } else { None };
         (self.db, self.families) = (db, families);

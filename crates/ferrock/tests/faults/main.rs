@@ -14,11 +14,15 @@ mod common;
 mod damage;
 mod full_disk;
 mod history;
+mod jobs;
 mod mounts;
 mod no_space;
 mod opening;
 mod random;
+mod remote;
 mod resume;
 mod rig;
 mod stall;
 mod sync;
+#[path = "../common/workers.rs"]
+mod workers;

@@ -19,7 +19,12 @@ impl Mounted {
 
     fn remount(&self, how: &str) {
         let how = format!("remount,{how}");
-        assert!(Command::new("mount").args(["-o", &how]).arg(&self.0).status().unwrap().success());
+        // A process started by another test may hold copies of descriptors for a moment.
+        let is_done = (0..50).any(|attempt| {
+            std::thread::sleep(std::time::Duration::from_millis(10 * u64::from(attempt > 0)));
+            Command::new("mount").args(["-o", &how]).arg(&self.0).output().unwrap().status.success()
+        });
+        assert!(is_done, "{how}");
     }
 }
 

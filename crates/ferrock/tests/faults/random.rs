@@ -7,10 +7,14 @@
 
 use crate::history::{Batch, Change, Fate, Found, History, Life, mark};
 use crate::rig::{DIRECTORY, family_options};
-use ferrock::options::{CompactionStyle, DbPath, MemTableFactory, PrefixExtractor, TableFactory};
+use crate::workers::{Conduct, InProcess};
+use ferrock::options::{
+    CompactionStyle, DbPath, FileTemperatureAge, MemTableFactory, PrefixExtractor, SstFileManager,
+    SstFileManagerOptions, TableFactory, Temperature,
+};
 use ferrock::{
-    ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, ReadOptions, WriteBatch,
-    WriteOptions,
+    ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, CompactionOptions, Db, DbOptions, FlushOptions, LiveFile,
+    ReadOptions, WriteBatch, WriteOptions,
 };
 use ferrock_base::merge::StringAppend;
 use ferrock_base::random::Random;
@@ -107,6 +111,7 @@ fn options(seed: u64, file_system: Arc<dyn FileSystem>) -> DbOptions {
     options.max_manifest_space_amp_pct = 0;
     options.avoid_flush_during_recovery = seed % 4 == 1;
     options.manual_wal_flush = seed % 7 == 3;
+    options.atomic_flush = seed % 5 == 3;
     options.allow_fallocate = seed % 5 != 2;
     // Logs, or tables, beside the other files.
     if seed % 11 < 4 {
@@ -119,7 +124,21 @@ fn options(seed: u64, file_system: Arc<dyn FileSystem>) -> DbOptions {
     if seed % 6 == 5 {
         options.max_total_wal_size = 60_000;
     }
+    // Compactions of families without blob files run elsewhere.
+    if seed.is_multiple_of(2) {
+        let conducts = [Conduct::Honest, Conduct::Honest, Conduct::NotTaken];
+        let service = InProcess::with_paths(Arc::clone(&file_system), &conducts, options.db_paths.clone());
+        service.set_all_families(&column_family_options(seed));
+        options.components.compaction_service = Some(service);
+    }
     options.components.file_system = Some(file_system);
+    if seed % 5 > 2 {
+        options.components.sst_file_manager = Some(SstFileManager::new(SstFileManagerOptions {
+            delete_rate_bytes_per_second: if seed % 5 == 3 { 1 } else { 1 << 30 },
+            max_trash_db_ratio: 10.0,
+            bytes_max_delete_chunk: 1000,
+        }));
+    }
     options
 }
 
@@ -142,6 +161,9 @@ fn column_family_options(seed: u64) -> ColumnFamilyOptions {
         options.compaction_style = CompactionStyle::Universal;
         options.num_levels = if seed.is_multiple_of(2) { 1 } else { 4 };
         options.settings.compaction_options_universal.allow_trivial_move = seed.is_multiple_of(3);
+        options.settings.compaction_options_universal.incremental = seed % 4 < 2;
+        options.settings.compaction_options_universal.max_size_amplification_percent = 20;
+        options.max_compaction_bytes = 60_000;
     }
     if seed % 3 == 1 {
         assert!(options.settings.set("compact_on_deletion", "{window_size=128;deletion_trigger=8;}").unwrap());
@@ -153,6 +175,13 @@ fn column_family_options(seed: u64) -> ColumnFamilyOptions {
         options.compaction_style = CompactionStyle::Fifo;
         options.settings.compaction_options_fifo.allow_compaction = true;
         options.ttl = 0;
+        if seed.is_multiple_of(2) {
+            // Every table of a flush changes its temperature, by a copy or by a merge.
+            options.num_levels = 1;
+            let fifo = &mut options.settings.compaction_options_fifo;
+            fifo.file_temperature_age_thresholds = vec![FileTemperatureAge { temperature: Temperature::Ice, age: 0 }];
+            fifo.allow_trivial_copy_when_change_temperature = seed % 4 == 2;
+        }
     }
     options.prefix_extractor = Some(PrefixExtractor::Fixed(3));
     options.memtable_factory = match seed % 6 {
@@ -295,7 +324,15 @@ impl Run {
             0..=57 => self.write(),
             58..=66 => {
                 let family = self.any_family();
-                let _ = self.db().flush_cf(&family, &FlushOptions { wait: self.random.one_in(2) });
+                let how = FlushOptions {
+                    wait: self.random.one_in(2),
+                    force_atomic_flush: self.random.one_in(3),
+                    allow_write_stall: self.random.one_in(2),
+                };
+                let _ = match how.force_atomic_flush {
+                    true => self.db().flush_cfs(&self.db().column_families(), &how),
+                    false => self.db().flush_cf(&family, &how),
+                };
             }
             67..=69 => {
                 // All memtables empty.
@@ -307,7 +344,21 @@ impl Run {
                 let family = self.any_family();
                 let _ = self.db().compact_range_cf(&family, None, None, &CompactRangeOptions::default());
             }
-            73..=75 => self.sync_wal(),
+            73 => {
+                let family = self.any_family();
+                let db = self.db();
+                let mut files = db.live_files();
+                files.retain(|file| file.column_family == family.name() && self.random.one_in(3));
+                let names: Vec<String> = files.iter().map(LiveFile::name).collect();
+                let options = CompactionOptions {
+                    output_file_size_limit: 5000,
+                    allow_trivial_move: self.random.one_in(2),
+                    ..CompactionOptions::default()
+                };
+                let path = Some(u32::from(has_directories(self.seed) && self.random.one_in(2)));
+                let _ = db.compact_files_cf(&family, &names, self.random.below(4) as usize, path, &options);
+            }
+            74..=75 => self.sync_wal(),
             76..=80 => self.create_family(),
             81..=84 => self.drop_family(),
             85..=86 => {
@@ -384,6 +435,10 @@ impl Run {
         batch.put(&mark(number), b"").unwrap();
         for change in &changes {
             match change {
+                // An entity reads as its default column. Plain tables have none, as they have no blob files.
+                Change::Put(id, key, value) if number.is_multiple_of(5) && !has_plain_tables(self.seed) => {
+                    batch.put_entity_cf(*id, key, &[(b"", value), (b"other", value)])
+                }
                 Change::Put(id, key, value) => batch.put_cf(*id, key, value),
                 Change::Delete(id, key) => batch.delete_cf(*id, key),
                 Change::SingleDelete(id, key) => batch.single_delete_cf(*id, key),

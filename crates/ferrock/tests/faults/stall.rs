@@ -25,7 +25,8 @@ fn a_delayed_writer_goes_on_when_the_stall_ends() {
     // Three memtables that wait for their flush slow writers down.
     for number in 0..3_u8 {
         db.put(b"key", &[number]).unwrap();
-        db.flush_cf(&family, &FlushOptions { wait: false }).unwrap();
+        db.flush_cf(&family, &FlushOptions { wait: false, allow_write_stall: true, ..FlushOptions::default() })
+            .unwrap();
     }
     let (writer, (sender, written)) = (db.clone(), channel());
     let thread = std::thread::spawn(move || {
@@ -49,6 +50,10 @@ fn a_delayed_writer_goes_on_when_the_stall_ends() {
 /// Memtables of each family that wait for their flush: the options alone then say how writers are treated.
 const WAITING: u64 = 4;
 const SEEDS: u64 = 60;
+/// The longest sleep of a writer after a stall, and how many of them one write may take. (Another may be seen while the
+/// writer wakes.)
+const RECOVERING_SLEEP: Duration = Duration::from_millis(200);
+const MAX_RECOVERING_SLEEPS: u32 = 2;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,7 +101,8 @@ impl Stalled {
             db.set_options_cf(family, &[("write_buffer_size", "67108864")]).unwrap();
             for number in 0..WAITING {
                 db.put_cf(family, b"key", &number.to_le_bytes(), &WriteOptions::default()).unwrap();
-                db.flush_cf(family, &FlushOptions { wait: false }).unwrap();
+                db.flush_cf(family, &FlushOptions { wait: false, allow_write_stall: true, ..FlushOptions::default() })
+                    .unwrap();
             }
         }
         (this, db)
@@ -125,6 +131,22 @@ impl Stalled {
             let _ = sender.send(result);
         });
         self.writer = Some(returned);
+    }
+
+    /// The writer returns soon after a stall: a delay ends gradually, by sleeps of no more than [`RECOVERING_SLEEP`].
+    fn writer_returns_soon(&mut self) -> Option<ferrock::Result<()>> {
+        let writer = self.writer.take()?;
+        let (until, mut sleeps) = (Instant::now() + PATIENCE, 0);
+        while Instant::now() < until && sleeps <= MAX_RECOVERING_SLEEPS {
+            if let Ok(result) = writer.recv_timeout(Duration::from_millis(2)) {
+                return Some(result);
+            }
+            if self.clock.sleepers() > 0 {
+                self.clock.advance(RECOVERING_SLEEP);
+                sleeps += 1;
+            }
+        }
+        panic!("{}: the stall ended, and the writer waits on after {sleeps} sleeps", self.what)
     }
 
     /// The writer returns although the clock stands still.
@@ -177,7 +199,7 @@ impl Stalled {
             _ => self.clock.advance(Duration::from_secs(1)),
         }
         if self.worst() == Stall::None {
-            self.writer_returns("the stall ended").into_iter().for_each(Result::unwrap);
+            self.writer_returns_soon().into_iter().for_each(Result::unwrap);
         } else {
             self.settle();
         }
@@ -189,7 +211,7 @@ impl Stalled {
         match end {
             End::Flushes => {
                 db.continue_background_work().unwrap();
-                self.writer_returns("the stall ended").into_iter().for_each(Result::unwrap);
+                self.writer_returns_soon().into_iter().for_each(Result::unwrap);
             }
             End::FailedFlush => {
                 self.rig.faulty.add_rule(FaultRule::new(OperationKind::Create, "*.sst", Fault::Io));

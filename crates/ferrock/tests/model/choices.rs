@@ -3,9 +3,11 @@
 //! works.
 
 use crate::orders::Order;
+use crate::workers::{self, Conduct};
 use ferrock::options::{
-    BottommostCompression, CompactionStyle, CompressionType, FilterPolicy, FixedPrefixFactory, MemoryBudget, MmapReads,
-    PrefixExtractor, apply_text,
+    BottommostCompression, ChargeDecision, CompactionStyle, CompressionType, ConcurrentTaskLimiter,
+    DB_OPTIONS_WITHOUT_EFFECT, FilterPolicy, FixedPrefixFactory, MemoryBudget, MmapReads, PrefixExtractor,
+    SstFileManager, SstFileManagerOptions, apply_text,
 };
 use ferrock::{ColumnFamilyOptions, DbOptions};
 use ferrock_cache::CacheOptions;
@@ -24,10 +26,13 @@ pub const DATABASE: &[&str] = &[
     "max_subcompactions=2",
     "max_subcompactions=7",
     "max_manifest_file_size=1",
+    "daily_offpeak_time_utc=00:00-23:59",
     "max_manifest_file_size=4096",
     "max_manifest_space_amp_pct=0",
     "max_total_wal_size=1",
     "max_total_wal_size=100000",
+    "atomic_flush=true",
+    "atomic_flush=true",
     "avoid_flush_during_recovery=true",
     "manual_wal_flush=true",
     "allow_fallocate=false",
@@ -43,11 +48,17 @@ pub const DATABASE: &[&str] = &[
     "compaction_readahead_size=1",
     "max_file_opening_threads=1",
     "write_dbid_to_manifest=false",
+    "metadata_write_temperature=kWarm",
+    "wal_write_temperature=kHot",
     "max_log_file_size=100",
     "keep_log_file_num=1",
     "wal_recovery_mode=kTolerateCorruptedTailRecords",
     "wal_recovery_mode=kAbsoluteConsistency",
     "wal_recovery_mode=kSkipAnyCorruptedRecords",
+    "sst_file_manager=0,0",
+    "sst_file_manager=1,0",
+    "sst_file_manager=20000,100",
+    "sst_file_manager=1000000000,1000",
     "cache=0",
     "cache=1",
     "cache=1000",
@@ -57,6 +68,10 @@ pub const DATABASE: &[&str] = &[
     "memory_budget=1",
     "memory_budget=60000",
     "memory_budget=1000000",
+    "remote=honest",
+    "remote=honest",
+    "remote=unreliable",
+    "remote=unreliable",
 ];
 
 /// Of a database that is there to be read: caches that hold nothing, or one block, and few open files.
@@ -76,10 +91,14 @@ pub const READ_DATABASE: &[&str] = &[
     "allow_mmap_reads=true",
     "max_background_jobs=1",
     "max_file_opening_threads=1",
+    "open_files_async=true",
+    "open_files_async=true",
+    "sst_file_manager=1,100",
 ];
 
 /// Of a column family and its tables.
 pub const FAMILY: &[&str] = &[
+    "limiter=1",
     "write_buffer_size=131072",
     "write_buffer_size=1048576",
     "write_buffer_size=16384",
@@ -103,6 +122,16 @@ pub const FAMILY: &[&str] = &[
     "max_successive_merges=1",
     "max_successive_merges=3",
     "strict_max_successive_merges=true",
+    "memtable_max_range_deletions=1",
+    "memtable_max_range_deletions=3",
+    "memtable_op_scan_flush_trigger=1",
+    "memtable_op_scan_flush_trigger=9",
+    "memtable_avg_op_scan_flush_trigger=2",
+    "min_tombstones_for_range_conversion=1",
+    "min_tombstones_for_range_conversion=1",
+    "min_tombstones_for_range_conversion=6",
+    "bottommost_file_compaction_delay=1",
+    "bottommost_file_compaction_delay=1000000000",
     "plain_table_factory={}",
     "plain_table_factory={encoding_type=kPrefix;index_sparseness=2}",
     "plain_table_factory={store_index_in_file=true;hash_table_ratio=0}",
@@ -137,7 +166,9 @@ pub const FAMILY: &[&str] = &[
     "compaction_options_universal={max_size_amplification_percent=0;compression_size_percent=50}",
     "compaction_options_universal={max_size_amplification_percent=4294967295;max_read_amp=0;allow_trivial_move=true}",
     "compaction_options_universal={max_read_amp=9;incremental=true;min_merge_width=5;max_merge_width=3}",
+    "compaction_options_universal={max_size_amplification_percent=10;incremental=true}",
     "compaction_options_fifo={allow_compaction=true}",
+    "compaction_options_fifo={allow_trivial_copy_when_change_temperature=true;trivial_copy_buffer_size=1}",
     "compaction_options_fifo={allow_compaction=true;use_kv_ratio_compaction=true;max_table_files_size=1;max_data_files_size=1g}",
     "compact_on_deletion={window_size=128;deletion_trigger=3}",
     "partitions=1",
@@ -157,6 +188,9 @@ pub const FAMILY: &[&str] = &[
     "compression=kZSTD",
     "compression_per_level=kNoCompression:kSnappyCompression:kZSTD",
     "compression_opts={level=1;max_dict_bytes=1024;}",
+    "compression_opts={parallel_threads=2;}",
+    "compression_opts={max_dict_bytes=1024;max_dict_buffer_bytes=2000;parallel_threads=3;}",
+    "bottommost_compression_opts={enabled=true;level=3;parallel_threads=2;}",
     "compression_opts={level=9;max_dict_bytes=4096;zstd_max_train_bytes=16384;}",
     "bottommost=kZSTD",
     "optimize_filters_for_hits=true",
@@ -210,6 +244,12 @@ pub const FAMILY: &[&str] = &[
     "data_block_index_type=kDataBlockBinaryAndHash",
     "paranoid_file_checks=true",
     "verify_output_flags=1027",
+    "verify_output_flags=2050",
+    "default_write_temperature=kHot",
+    "last_level_temperature=kCold",
+    "default_temperature=kCool",
+    "preserve_internal_time_seconds=1",
+    "preserve_internal_time_seconds=1000",
     "enable_blob_files=true",
     "enable_blob_files=true",
     "enable_blob_files=true",
@@ -224,6 +264,15 @@ pub const FAMILY: &[&str] = &[
     "enable_blob_garbage_collection=true",
     "blob_garbage_collection_age_cutoff=1.0",
     "blob_garbage_collection_force_threshold=0.3",
+    "blob_compaction_readahead_size=1",
+    "blob_compaction_readahead_size=300",
+    "blob_compaction_readahead_size=100000",
+    "blob_cache=0",
+    "blob_cache=300",
+    "blob_cache=1000,strict",
+    "blob_cache=1000000",
+    "prepopulate_blob_cache=kFlushOnly",
+    "charge_blob_cache=true",
 ];
 
 /// An index in partitions that come and go with the block cache, as small as they can be.
@@ -403,6 +452,17 @@ pub const MUTABLE: &[&str] = &[
     "inplace_update_num_locks=3",
     "max_successive_merges=2",
     "strict_max_successive_merges=true",
+    "memtable_max_range_deletions=0",
+    "memtable_max_range_deletions=2",
+    "memtable_op_scan_flush_trigger=0",
+    "memtable_op_scan_flush_trigger=3",
+    "memtable_avg_op_scan_flush_trigger=1",
+    "min_tombstones_for_range_conversion=0",
+    "min_tombstones_for_range_conversion=2",
+    "bottommost_file_compaction_delay=0",
+    "default_write_temperature=kWarm",
+    "last_level_temperature=kIce",
+    "bottommost_file_compaction_delay=100",
     "memtable_huge_page_size=32768",
     "compaction_options_fifo={allow_compaction=true}",
     "compaction_options_fifo={allow_compaction=false}",
@@ -415,8 +475,18 @@ pub const MUTABLE: &[&str] = &[
     "blob_compression_type=kSnappyCompression",
     "enable_blob_garbage_collection=true",
     "blob_garbage_collection_age_cutoff=0.5",
+    "blob_compaction_readahead_size=0",
+    "blob_compaction_readahead_size=1000",
+    "prepopulate_blob_cache=kDisable",
+    "prepopulate_blob_cache=kFlushOnly",
+    "compression_per_level=kNoCompression:kSnappyCompression",
+    "compression_opts.max_dict_bytes=1000",
+    "prefix_extractor=capped:1",
+    "prefix_extractor=capped:5",
+    "prefix_extractor=rocksdb.Noop",
     "compaction_options_universal={size_ratio=50;allow_trivial_move=true}",
     "compaction_options_universal={max_size_amplification_percent=1;allow_trivial_move=false}",
+    "compaction_options_universal={max_size_amplification_percent=5;incremental=true}",
 ];
 
 fn split(choice: &str) -> (&str, &str) {
@@ -428,6 +498,14 @@ pub fn famine_bytes(choices: &[&'static str]) -> Option<usize> {
     choices.iter().rev().find_map(|choice| choice.strip_prefix("famine=")).map(|bytes| bytes.parse().unwrap())
 }
 
+/// What the workers of compactions do, where these run elsewhere.
+pub fn conducts(choices: &[&'static str]) -> Option<&'static [Conduct]> {
+    choices.iter().rev().find_map(|choice| choice.strip_prefix("remote=")).map(|conduct| match conduct {
+        "honest" => &[Conduct::Honest][..],
+        _ => workers::ALL,
+    })
+}
+
 /// Applies choices to the options of a database.
 pub fn database_options(choices: &[&'static str]) -> DbOptions {
     let mut options = DbOptions::default();
@@ -436,7 +514,9 @@ pub fn database_options(choices: &[&'static str]) -> DbOptions {
     // Most databases take every kind of memtable.
     options.allow_concurrent_memtable_write = false;
     for (name, value) in choices.iter().map(|choice| split(choice)) {
-        if name == "famine" {
+        if name == "remote" {
+            // The service needs the files: the database adds it.
+        } else if name == "famine" {
             options.components.block_cache = Some(TableBlockCache::new(CacheOptions {
                 strict_capacity_limit: true,
                 fail_when_full: true,
@@ -445,6 +525,13 @@ pub fn database_options(choices: &[&'static str]) -> DbOptions {
             }));
         } else if name == "memory_budget" {
             options.components.memory_budget = Some(MemoryBudget::new(value.parse().unwrap()));
+        } else if name == "sst_file_manager" {
+            let (rate, chunk) = value.split_once(',').unwrap();
+            options.components.sst_file_manager = Some(SstFileManager::new(SstFileManagerOptions {
+                delete_rate_bytes_per_second: rate.parse().unwrap(),
+                max_trash_db_ratio: 2.0,
+                bytes_max_delete_chunk: chunk.parse().unwrap(),
+            }));
         } else if name == "cache" {
             let (bytes, strict) = value.split_once(',').map_or((value, false), |(bytes, _)| (bytes, true));
             options.components.block_cache = Some(TableBlockCache::new(CacheOptions {
@@ -455,6 +542,9 @@ pub fn database_options(choices: &[&'static str]) -> DbOptions {
         } else {
             assert!(options.settings.set(name, value).unwrap(), "{name}");
         }
+    }
+    if options.open_files_async {
+        options.passthrough.set(DB_OPTIONS_WITHOUT_EFFECT, "skip_stats_update_on_db_open", "true").unwrap();
     }
     // Refused together.
     if options.components.memory_budget.is_some() {
@@ -489,6 +579,19 @@ pub fn family_options(choices: &[&'static str], order: Order) -> ColumnFamilyOpt
             "plain_table_factory" => {
                 apply_text(&mut DbOptions::default(), &mut options, &format!("{name}={value}")).unwrap();
             }
+            "blob_cache" => {
+                let (bytes, strict) = value.split_once(',').map_or((value, false), |(bytes, _)| (bytes, true));
+                options.blob_cache = Some(TableBlockCache::new(CacheOptions {
+                    capacity_bytes: bytes.parse().unwrap(),
+                    strict_capacity_limit: strict,
+                    ..CacheOptions::default()
+                }));
+            }
+            "limiter" => {
+                let limiter = ConcurrentTaskLimiter::new("of a family", value.parse().unwrap());
+                options.compaction_thread_limiter = Some(limiter);
+            }
+            "charge_blob_cache" => options.cache_usage.blob_cache = ChargeDecision::Enabled,
             "bottommost" => options.bottommost_compression = BottommostCompression(Some(CompressionType::Zstd)),
             _ => {
                 let known = options.settings.set(name, value).unwrap() || options.table.set(name, value).unwrap();
@@ -504,6 +607,7 @@ pub fn family_options(choices: &[&'static str], order: Order) -> ColumnFamilyOpt
         options.ttl = 0;
     }
     // Refused together.
+    options.table.no_block_cache &= options.cache_usage.blob_cache != ChargeDecision::Enabled;
     options.table.cache_index_and_filter_blocks &= !options.table.no_block_cache;
     options.table.pin_l0_filter_and_index_blocks_in_cache &= !options.table.no_block_cache;
     options

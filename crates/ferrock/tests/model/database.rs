@@ -8,10 +8,12 @@ use crate::model::{FamilyModel, Filter, Merge};
 use crate::operations::{Case, Change, Mutation, NewFamily, Operation};
 use crate::orders::{Order, take_stray};
 use crate::reads::{Held, compare_all, show};
+use crate::values::{columns, make_value};
 use crate::watchdog::Watchdog;
+use crate::workers::InProcess;
 use ferrock::options::{
-    BlobGarbageCollectionPolicy, BottommostLevelCompaction, CompactionStyle, DbPath, MemTableFactory, MergeOperator,
-    PrefixExtractor, TableFactory,
+    BlobGarbageCollectionPolicy, BottommostLevelCompaction, CompactionServiceJobStatus, CompactionStyle, DbPath,
+    FileTemperatureAge, MemTableFactory, MergeOperator, PrefixExtractor, TableFactory, Temperature,
 };
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, ReadOptions, Snapshot,
@@ -54,6 +56,8 @@ pub struct ModelStats {
     pub compactions: u64,
     pub opens: u64,
     pub jobs: u64,
+    pub remote: u64,
+    pub remote_refused: u64,
 }
 
 impl ModelStats {
@@ -67,6 +71,8 @@ impl ModelStats {
         self.compactions += other.compactions;
         self.opens += other.opens;
         self.jobs += other.jobs;
+        self.remote += other.remote;
+        self.remote_refused += other.remote_refused;
     }
 }
 
@@ -75,7 +81,7 @@ impl fmt::Display for ModelStats {
         write!(
             f,
             "{} operations in {} databases: {} keys written, {} read, {} iterator steps, {} opens, \
-             {} flushes and {} compactions by hand, {} background jobs",
+             {} flushes and {} compactions by hand, {} background jobs, {} compactions elsewhere and {} refused",
             self.operations,
             self.cases,
             self.mutations,
@@ -85,6 +91,8 @@ impl fmt::Display for ModelStats {
             self.flushes,
             self.compactions,
             self.jobs,
+            self.remote,
+            self.remote_refused,
         )
     }
 }
@@ -130,15 +138,21 @@ pub struct Database<'a> {
     jobs_seen: u64,
     /// Something was written that is in no log.
     has_unlogged: bool,
+    is_flush_atomic: bool,
     /// The database takes only memtables that many threads may write to.
     writes_concurrently: bool,
     has_memory_budget: bool,
+    opens_later: bool,
     asked: Asked,
+    /// Runs compactions, where these run elsewhere.
+    service: Option<Arc<InProcess>>,
 }
 
 /// One record of a batch.
 enum Write {
     Put(Vec<u8>, Vec<u8>),
+    /// With other columns beside the value.
+    PutEntity(Vec<u8>, Vec<u8>),
     Delete(Vec<u8>),
     SingleDelete(Vec<u8>),
     Merge(Vec<u8>, Vec<u8>),
@@ -175,9 +189,12 @@ impl<'a> Database<'a> {
             spawner: Arc::default(),
             jobs_seen: 0,
             has_unlogged: false,
+            is_flush_atomic: false,
             writes_concurrently: false,
             has_memory_budget: false,
+            opens_later: false,
             asked: Asked::default(),
+            service: None,
         };
         database.create(case)?;
         for (index, operation) in case.operations.iter().enumerate() {
@@ -188,6 +205,7 @@ impl<'a> Database<'a> {
             result.map_err(|error| format!("operation {index} {operation:?}: {error}"))?;
         }
         let result = database.finish().and_then(|()| no_stray());
+        database.count_remote();
         database.stats.jobs += database.spawner.0.load(Ordering::Relaxed);
         result.map_err(|error| format!("at the end: {error}"))
     }
@@ -206,22 +224,47 @@ impl<'a> Database<'a> {
         self.straits.cache = choices::famine_bytes(&choices).zip(options.components.block_cache.clone());
         self.layout.apply(&mut options);
         self.writes_concurrently = options.allow_concurrent_memtable_write;
+        self.is_flush_atomic = options.atomic_flush;
+        self.opens_later = options.open_files_async;
         self.has_memory_budget = options.components.memory_budget.is_some();
         options.components.file_system = Some(self.files.file_system());
         options.components.spawner = Some(Arc::clone(&self.spawner) as Arc<dyn Spawner>);
+        self.count_remote();
+        let service = |conducts| InProcess::with_paths(self.files.file_system(), conducts, options.db_paths.clone());
+        self.service = choices::conducts(&choices).map(service);
+        options.components.compaction_service = self.service.clone().map(|service| service as _);
         options
     }
 
-    fn family_options(&self, shape: &NewFamily) -> ColumnFamilyOptions {
+    /// The options of a family, which the workers of its compactions hear of.
+    fn family_options(&self, name: &str, shape: &NewFamily) -> ColumnFamilyOptions {
+        let options = self.family_options_of(shape);
+        if let Some(service) = &self.service {
+            service.set_family(name, &options);
+        }
+        options
+    }
+
+    /// Adds up what the service did until now.
+    fn count_remote(&mut self) {
+        for (_, status) in self.service.take().iter().flat_map(|service| service.ended()) {
+            let is_installed = status == CompactionServiceJobStatus::Success;
+            *(if is_installed { &mut self.stats.remote } else { &mut self.stats.remote_refused }) += 1;
+        }
+    }
+
+    fn family_options_of(&self, shape: &NewFamily) -> ColumnFamilyOptions {
         let mut options = family_options(shape, &self.asked);
         if self.writes_concurrently && !options.memtable_factory.allows_concurrent_writes() {
             options.memtable_factory = MemTableFactory::default();
         }
         options.inplace_update_support &= !self.writes_concurrently;
         options.table.no_block_cache &= !self.has_memory_budget;
-        // A queue is in one directory.
-        if self.layout.has_db_paths && options.compaction_style == CompactionStyle::Fifo {
+        options.blob_cache = options.blob_cache.filter(|_| !self.has_memory_budget);
+        // A queue is in one directory, and open before it is used.
+        if (self.layout.has_db_paths || self.opens_later) && options.compaction_style == CompactionStyle::Fifo {
             options.compaction_style = CompactionStyle::None;
+            options.settings.compaction_options_fifo.file_temperature_age_thresholds.clear();
         }
         options
     }
@@ -233,7 +276,8 @@ impl<'a> Database<'a> {
         let mut descriptors = Vec::new();
         for (index, shape) in case.families.iter().enumerate() {
             let name = if index == 0 { "default".to_owned() } else { family_name(index) };
-            descriptors.push((name, self.family_options(shape)));
+            let options = self.family_options(&name, shape);
+            descriptors.push((name, options));
         }
         if descriptors.is_empty() {
             return Err("a case has at least one family".to_owned());
@@ -305,13 +349,14 @@ impl<'a> Database<'a> {
             Operation::Flush { family, wait } => {
                 self.stats.flushes += 1;
                 let handle = self.families[self.family_index(*family)].handle.clone();
-                explain(self.db().flush_cf(&handle, &FlushOptions { wait: *wait }), "flush")
+                explain(self.db().flush_cf(&handle, &FlushOptions { wait: *wait, ..FlushOptions::default() }), "flush")
             }
             Operation::Compact { family, from, to, force, change_level } => {
                 self.compact(*family, *from, *to, *force, *change_level)
             }
             Operation::DropFiles { family, key, length } => self.drop_files(*family, *key, *length),
             Operation::SuggestCompaction { family, from, to } => self.suggest(*family, *from, *to),
+            Operation::CompactFiles(named) => self.compact_files(named),
             Operation::Wait => explain(self.db().wait_for_background_work(), "waiting"),
             Operation::SyncWal => explain(self.db().sync_wal(), "sync_wal"),
             Operation::SetOptions { family, choices } => self.set_options(*family, choices),
@@ -358,6 +403,10 @@ impl<'a> Database<'a> {
             return (index, Some(Write::Put(key, value)));
         }
         let write = match mutation.change {
+            // A filter is not asked of entities, so it would not remove a doomed one.
+            Change::Put { seed, size } if seed % 8 == 3 && !has_plain_tables && !keys::is_doomed(&key) => {
+                Write::PutEntity(key, make_value(model.merge, seed, size))
+            }
             Change::Put { seed, size } => Write::Put(key, make_value(model.merge, seed, size)),
             Change::Delete => Write::Delete(key),
             // Merged over a value that a filter removed or has not removed yet, it could be either.
@@ -376,7 +425,7 @@ impl<'a> Database<'a> {
             Change::DeleteRange(_) => unreachable!("handled above"),
         };
         match &write {
-            Write::Put(key, value) => model.put(key, value),
+            Write::Put(key, value) | Write::PutEntity(key, value) => model.put(key, value),
             Write::Delete(key) | Write::SingleDelete(key) => model.delete(key),
             Write::Merge(key, operand) => model.merge(key, operand),
             Write::DeleteRange(..) => {}
@@ -392,6 +441,11 @@ impl<'a> Database<'a> {
         let (db, family) = (self.db(), &self.families[index].handle);
         let result = match write {
             Write::Put(key, value) => db.put_cf(family, &key, &value, &options),
+            Write::PutEntity(key, value) => {
+                let mut batch = WriteBatch::new();
+                explain(batch.put_entity_cf(family.id(), &key, &columns(&value)), "batch")?;
+                db.write(batch, &options)
+            }
             Write::Delete(key) => db.delete_cf(family, &key, &options),
             Write::SingleDelete(key) => db.single_delete_cf(family, &key, &options),
             Write::Merge(key, operand) => db.merge_cf(family, &key, &operand, &options),
@@ -408,6 +462,7 @@ impl<'a> Database<'a> {
             let id = self.families[index].handle.id();
             let added = match write {
                 Write::Put(key, value) => batch.put_cf(id, &key, &value),
+                Write::PutEntity(key, value) => batch.put_entity_cf(id, &key, &columns(&value)),
                 Write::Delete(key) => batch.delete_cf(id, &key),
                 Write::SingleDelete(key) => batch.single_delete_cf(id, &key),
                 Write::Merge(key, operand) => batch.merge_cf(id, &key, &operand),
@@ -458,6 +513,9 @@ impl<'a> Database<'a> {
                 _ => BlobGarbageCollectionPolicy::UseDefault,
             },
             blob_garbage_collection_age_cutoff: key_number.is_multiple_of(2).then_some(1.0),
+            max_subcompactions: u32::from(key_number % 5),
+            canceled: None,
+            allow_write_stall: key_number.is_multiple_of(4),
         };
         self.asked.lock().expect("not poisoned").clear();
         explain(self.db().compact_range_cf(&self.families[index].handle, from, to, &options), "compact_range")?;
@@ -465,6 +523,11 @@ impl<'a> Database<'a> {
         // between.
         let is_once = options.bottommost_level_compaction != BottommostLevelCompaction::Force;
         if is_once && self.pace == Pace::Settled { self.check_filtered_once() } else { Ok(()) }
+    }
+
+    /// One of the directories of tables.
+    pub fn target_path_id(&self, seed: u16) -> u32 {
+        self.layout.target_path_id(seed)
     }
 
     /// No key was filtered on the way into a level and then once more in it.
@@ -482,9 +545,20 @@ impl<'a> Database<'a> {
     }
 
     fn set_options(&mut self, family: u8, choices: &[&'static str]) -> Check {
-        let handle = self.families[self.family_index(family)].handle.clone();
+        let index = self.family_index(family);
+        let own = &mut self.families[index];
+        let handle = own.handle.clone();
         let mut changes: Vec<(&str, &str)> = vec![("level0_stop_writes_trigger", "36")];
-        changes.extend(choices.iter().filter_map(|choice| choice.split_once('=')));
+        for (name, value) in choices.iter().filter_map(|choice| choice.split_once('=')) {
+            if name == "prefix_extractor" {
+                // Keys of one prefix must be neighbours.
+                if own.model.order == Order::LengthFirst {
+                    continue;
+                }
+                own.prefix_extractor = explain(PrefixExtractor::built_in(value), "prefix_extractor")?;
+            }
+            changes.push((name, value));
+        }
         explain(self.db().set_options_cf(&handle, &changes), "set_options")
     }
 
@@ -496,11 +570,11 @@ impl<'a> Database<'a> {
         let name = family_name(self.families_made % 7);
         if self.families.iter().any(|family| family.name == name) {
             self.families_made += 1;
-            let again = self.db().create_column_family(&name, self.family_options(shape));
+            let again = self.db().create_column_family(&name, self.family_options_of(shape));
             return if again.is_err() { Ok(()) } else { Err(format!("{name} was created twice")) };
         }
         self.families_made += 1;
-        let options = self.family_options(shape);
+        let options = self.family_options(&name, shape);
         let handle = explain(self.db().create_column_family(&name, options.clone()), "create_column_family")?;
         self.families.push(new_family(name, handle, shape, &options));
         Ok(())
@@ -545,9 +619,12 @@ impl<'a> Database<'a> {
         self.snapshots.clear();
         self.held.clear();
         if std::mem::take(&mut self.has_unlogged) {
-            for family in &self.families {
-                explain(self.db().flush_cf(&family.handle, &FlushOptions::default()), "flush")?;
-            }
+            // With `atomic_flush` that of one family is one of all.
+            let mut handles: Vec<_> = self.families.iter().map(|family| family.handle.clone()).collect();
+            handles.truncate(if self.is_flush_atomic { 1 } else { handles.len() });
+            let at_once =
+                FlushOptions { force_atomic_flush: !handles.len().is_multiple_of(3), ..FlushOptions::default() };
+            explain(self.db().flush_cfs(&handles, &at_once), "flush")?;
         }
         explain(self.db().flush_wal(false), "flush_wal")?;
         let Some(left) = self.files.after_kill() else { return self.reopen(false, database, None) };
@@ -572,8 +649,11 @@ impl<'a> Database<'a> {
         if listed.iter().map(|name| &name[..]).collect::<BTreeSet<_>>() != known || listed.len() != known.len() {
             return Err(format!("families {listed:?}, expected {known:?}"));
         }
-        let descriptors: Vec<(String, ColumnFamilyOptions)> =
-            self.families.iter().map(|family| (family.name.clone(), self.family_options(&family.shape))).collect();
+        let descriptors: Vec<(String, ColumnFamilyOptions)> = self
+            .families
+            .iter()
+            .map(|family| (family.name.clone(), self.family_options(&family.name, &family.shape)))
+            .collect();
         // A handle of the database that was closed keeps its tables open.
         let models: Vec<_> = self.families.drain(..).map(|family| (family.model, family.shape)).collect();
         self.files.wait_until_closed();
@@ -719,6 +799,11 @@ impl MergeOperator for AppendWhole {
 fn family_options(shape: &NewFamily, asked: &Asked) -> ColumnFamilyOptions {
     let mut options = choices::family_options(&shape.choices, shape.order);
     options.num_levels = shape.num_levels;
+    if shape.num_levels == 1 && options.compaction_style == CompactionStyle::Fifo {
+        // Every table of a flush changes its temperature, by a merge or by a copy.
+        options.settings.compaction_options_fifo.file_temperature_age_thresholds =
+            vec![FileTemperatureAge { temperature: Temperature::Cold, age: 0 }];
+    }
     // Levels need two of them, and what once lay on the second cannot be opened with one.
     if shape.num_levels == 1 && options.compaction_style == CompactionStyle::Level {
         options.compaction_style = CompactionStyle::None;
@@ -748,22 +833,4 @@ fn new_family(name: String, handle: ColumnFamily, shape: &NewFamily, options: &C
         prefix_extractor: options.prefix_extractor.clone(),
         shape: shape.clone(),
     }
-}
-
-/// Bytes that say where they come from; half of them compress.
-fn make_value(merge: Merge, seed: u16, size: u16) -> Vec<u8> {
-    if merge == Merge::Add && !size.is_multiple_of(4) {
-        return u64::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes().to_vec();
-    }
-    let mut state = u32::from(seed).wrapping_mul(0x9e37_79b9) | 1;
-    let mut value = Vec::with_capacity(usize::from(size));
-    for index in 0..size {
-        if index % 16 < 8 {
-            state ^= state << 13;
-            state ^= state >> 17;
-            state ^= state << 5;
-        }
-        value.push(if index % 16 < 8 { state as u8 } else { seed as u8 });
-    }
-    value
 }

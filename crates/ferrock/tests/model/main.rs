@@ -8,6 +8,7 @@
 //! orders.rs     key orders, those that take different bytes for equal and those of fixed width among them
 //! files.rs      files in memory or in a directory
 //! database.rs   performs operations on both and compares
+//! values.rs     what writes have for values
 //! reads.rs      iterators
 //! ways.rs       gets, futures, scans of many ranges, on this thread and on others
 //! starved.rs    databases for scans with a limit over caches that keep nothing
@@ -34,9 +35,12 @@ mod orders;
 mod reads;
 mod reduce;
 mod starved;
+mod values;
 mod watchdog;
 mod ways;
 mod whole_files;
+#[path = "../common/workers.rs"]
+mod workers;
 
 use database::{Database, ModelStats, Pace};
 use operations::Case;

@@ -160,6 +160,31 @@ pub struct MultiScanOf {
     pub tuning: Tuning,
 }
 
+/// A compaction of files that are named.
+#[derive(Clone, Debug)]
+pub struct NamedFiles {
+    pub family: u8,
+    /// Of the files in their order, a bit says that one is named; the bits repeat.
+    pub which: u16,
+    /// Modulo a little more than the family has.
+    pub level: u8,
+    pub path: u16,
+    pub moves: bool,
+    pub file_size: u16,
+    pub parts: u8,
+    /// Nothing happens then.
+    pub stopped: Stopped,
+}
+
+/// Why a compaction that a caller asks for does not begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    No,
+    Canceled,
+    Disabled,
+    Aborted,
+}
+
 /// Short walks from many keys.
 #[derive(Clone, Debug)]
 pub struct Sweep {
@@ -265,6 +290,7 @@ pub enum Operation {
         from: u16,
         to: u16,
     },
+    CompactFiles(NamedFiles),
     Wait,
     SyncWal,
     SetOptions {
@@ -459,6 +485,30 @@ fn count_lookups(target: impl Strategy<Value = Target>) -> impl Strategy<Value =
     })
 }
 
+fn named_files() -> impl Strategy<Value = NamedFiles> {
+    let which = prop_oneof![Just(1u16), Just(2), Just(u16::MAX), any::<u16>()];
+    let level = prop_oneof![3 => 0u8..8, 1 => any::<u8>()];
+    let file_size = prop_oneof![Just(u16::MAX), 1u16..3000];
+    let stopped = prop_oneof![
+        12 => Just(Stopped::No),
+        1 => Just(Stopped::Canceled),
+        1 => Just(Stopped::Disabled),
+        1 => Just(Stopped::Aborted),
+    ];
+    (any::<u8>(), which, level, any::<u16>(), any::<bool>(), file_size, 0u8..4, stopped).prop_map(
+        |(family, which, level, path, moves, file_size, parts, stopped)| NamedFiles {
+            family,
+            which,
+            level,
+            path,
+            moves,
+            file_size,
+            parts,
+            stopped,
+        },
+    )
+}
+
 fn operation() -> impl Strategy<Value = Operation> {
     let frequent = prop_oneof![
         420 => (mutation(), proptest::bool::weighted(0.1), proptest::bool::weighted(0.05))
@@ -489,6 +539,7 @@ fn operation() -> impl Strategy<Value = Operation> {
             .prop_map(|(family, key, length)| Operation::DropFiles { family, key, length }),
         4 => (any::<u8>(), any::<u16>(), any::<u16>())
             .prop_map(|(family, from, to)| Operation::SuggestCompaction { family, from, to }),
+        10 => named_files().prop_map(Operation::CompactFiles),
         8 => Just(Operation::Wait),
         6 => Just(Operation::SyncWal),
         6 => (any::<u8>(), vec(select(choices::MUTABLE), 1..4))

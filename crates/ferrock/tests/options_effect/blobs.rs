@@ -1,9 +1,10 @@
 //! Options of blob files.
 
-use crate::Effect::{self, Shown};
+use crate::Effect::{self, Elsewhere, Shown};
 use crate::setup::{Setup, differs_with, flush_range, key, number, put, value};
 use ferrock::options::{BlobGarbageCollectionPolicy, BottommostLevelCompaction};
 use ferrock::{CompactRangeOptions, Db};
+use ferrock_vfs::FileSystem;
 
 pub const EFFECTS: &[(&str, Effect)] = &[
     ("enable_blob_files", Shown(enable_blob_files)),
@@ -15,6 +16,11 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("enable_blob_garbage_collection", Shown(enable_blob_garbage_collection)),
     ("blob_garbage_collection_age_cutoff", Shown(age_cutoff)),
     ("blob_garbage_collection_force_threshold", Shown(force_threshold)),
+    ("blob_compaction_readahead_size", Shown(blob_compaction_readahead_size)),
+    (
+        "prepopulate_blob_cache",
+        Elsewhere("tests/blob_cache.rs", "what_a_flush_writes_is_in_the_cache_if_the_options_say_so"),
+    ),
 ];
 
 fn with_blobs(setup: Setup) -> Setup {
@@ -145,6 +151,33 @@ fn force_threshold() {
         number(&db, "rocksdb.live-blob-file-garbage-size") > 0
     });
     assert_eq!(files, [true, false]);
+}
+
+/// Reads of a blob file that a compaction empties.
+fn blob_compaction_readahead_size() {
+    let prepare = |setup| {
+        with_blobs(setup)
+            .set("enable_blob_garbage_collection", "true")
+            .set("blob_garbage_collection_age_cutoff", "1.0")
+            .set("blob_file_starting_level", "0")
+    };
+    let reads = differs_with("blob_compaction_readahead_size", ["0", "64k"], prepare, |setup| {
+        let db = setup.open();
+        flush_range(&db, 0..100);
+        // Overlapping, so that it is no move.
+        flush_range(&db, 50..51);
+        let requests = || setup.memory.counters().snapshot().read_requests;
+        let before = requests();
+        db.compact_range(None, None).unwrap();
+        let read = requests() - before;
+        for number in 0..100 {
+            assert_eq!(&*db.get(key(number).as_bytes()).unwrap().unwrap(), value(number));
+        }
+        assert_eq!(blobs(&db).0, 1);
+        read
+    });
+    // A read for each value, against one for all of them.
+    assert!(reads[0] >= 90 + reads[1], "{reads:?}");
 }
 
 pub fn policy() {

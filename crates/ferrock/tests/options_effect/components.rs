@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 pub const EFFECTS: &[(&str, Effect)] = &[
+    ("Components.thread_pools", Elsewhere("tests/thread_pools.rs", "databases_share_the_threads")),
     ("Components.file_system", Shown(file_system)),
     ("Components.clock", Shown(clock)),
     // The threads are those of the spawner that was given.
@@ -28,8 +29,28 @@ pub const EFFECTS: &[(&str, Effect)] = &[
         "Components.memory_budget",
         Elsewhere("tests/memory_budget.rs", "a_text_sets_it_and_it_changes_while_a_database_is_open"),
     ),
+    (
+        "Components.sst_file_manager",
+        Elsewhere("tests/sst_file_manager.rs", "files_are_counted_and_removed_at_the_rate"),
+    ),
+    (
+        "SstFileManagerOptions.delete_rate_bytes_per_second",
+        Elsewhere("../options/src/sst_file_manager/tests.rs", "trash_goes_at_its_rate"),
+    ),
+    (
+        "SstFileManagerOptions.max_trash_db_ratio",
+        Elsewhere("../options/src/sst_file_manager/tests.rs", "much_trash_is_not_paced"),
+    ),
+    (
+        "SstFileManagerOptions.bytes_max_delete_chunk",
+        Elsewhere("../options/src/sst_file_manager/tests.rs", "large_files_are_cut_unless_they_have_another_name"),
+    ),
     ("Components.rate_limiter", Shown(rate_limiter)),
     ("Components.listeners", Shown(listeners)),
+    (
+        "Components.compaction_service",
+        Elsewhere("tests/remote_compaction/main.rs", "closing_ends_the_wait_for_a_worker"),
+    ),
     ("CacheOptions.capacity_bytes", Shown(block_cache)),
     ("CacheOptions.shard_bits", Elsewhere("../cache/src/tests.rs", "keys_of_one_file_spread_over_shards")),
     ("CacheOptions.strict_capacity_limit", Shown(strict_capacity_limit)),
@@ -41,6 +62,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     (
         "ColumnFamilyOptions.table_factory",
         Elsewhere("tests/plain_tables.rs", "every_form_is_written_compacted_and_read_again"),
+    ),
+    (
+        "ColumnFamilyOptions.compaction_thread_limiter",
+        Elsewhere("tests/task_limiter.rs", "families_share_the_tasks_of_their_limiter"),
     ),
     ("ColumnFamilyOptions.cf_paths", Elsewhere("tests/places/paths.rs", "families_have_directories_of_their_own")),
     ("ColumnFamilyOptions.comparator", Shown(comparator)),
@@ -72,6 +97,14 @@ pub const EFFECTS: &[(&str, Effect)] = &[
         Elsewhere("../table/tests/charging.rs", "a_ribbon_filter_without_room_becomes_a_bloom_filter"),
     ),
     ("CacheUsageOptions.block_based_table_reader", Elsewhere("tests/cache_usage.rs", "open_tables_are_charged")),
+    (
+        "CacheUsageOptions.blob_cache",
+        Elsewhere("tests/blob_cache.rs", "a_cache_of_its_own_is_charged_to_the_block_cache"),
+    ),
+    (
+        "ColumnFamilyOptions.blob_cache",
+        Elsewhere("tests/blob_cache.rs", "every_way_of_reading_goes_through_the_cache_and_pins_values_in_it"),
+    ),
     ("ColumnFamilyOptions.block_cache", Elsewhere("tests/lifecycle.rs", "a_family_may_have_a_cache_of_its_own")),
     (
         "ColumnFamilyOptions.filter_policy",

@@ -1,9 +1,10 @@
 //! Fields of `compression_opts`, and of the other options with fields of their own.
 
 use crate::Effect::{self, Shown};
-use crate::refused;
+use crate::common::threads::RecordingSpawner;
 use crate::setup::{Setup, flush_range, force_compaction, only_properties};
-use ferrock::ErrorKind;
+use ferrock_base::thread::Spawner;
+use std::sync::Arc;
 
 pub const EFFECTS: &[(&str, Effect)] = &[
     (
@@ -81,16 +82,24 @@ fn enabled() {
     assert!(with.0 < without.0, "{without:?}, {with:?}");
 }
 
-/// One thread compresses a table: more are refused, at opening and later, and one is what works.
+/// Other threads compress the blocks of a table, which has the same data.
 fn parallel_threads() {
     for name in ["compression_opts", "bottommost_compression_opts"] {
-        refused::check(name, "{parallel_threads=4;}");
-        let setup = Setup::new().set(name, "{parallel_threads=1;}");
-        let db = setup.open();
-        let family = db.default_column_family().unwrap();
-        let error = db.set_options_cf(&family, &[(name, "{parallel_threads=2;}")]).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::NotSupported, "{error}");
-        assert!(error.to_string().contains("parallel_threads=2"), "{error}");
-        db.set_options_cf(&family, &[(name, "{level=3;}")]).unwrap();
+        let measured = ["1", "3"].map(|threads| {
+            let spawner = Arc::new(RecordingSpawner::default());
+            let mut setup = Setup::new()
+                .set("compression", "kZSTD")
+                .set("bottommost_compression", "kZSTD")
+                .set(name, &format!("{{enabled=true;parallel_threads={threads};}}"));
+            setup.db.components.spawner = Some(Arc::clone(&spawner) as Arc<dyn Spawner>);
+            let db = setup.open();
+            flush_range(&db, 0..3000);
+            force_compaction(&db);
+            (spawner.count("ferrock-compress"), only_properties(&db).data_size)
+        });
+        let [(none, alone), (some, together)] = measured;
+        // Of a flush and a compaction, or of the compaction into the last level alone.
+        let tables = if name == "compression_opts" { 2 } else { 1 };
+        assert!(none == 0 && some >= 2 * tables && alone == together, "{name}: {measured:?}");
     }
 }

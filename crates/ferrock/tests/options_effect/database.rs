@@ -7,7 +7,8 @@ use crate::setup::{
     DIRECTORY, Setup, differs, differs_with, flush_all, flush_range, key, number, put, put_unlogged, wait_until,
 };
 use crate::writes;
-use ferrock::{Db, ErrorKind, ReadOptions, WriteOptions};
+use ferrock::{ColumnFamilyOptions, Db, ErrorKind, ReadOptions, WriteOptions};
+use ferrock_base::clock::Clock;
 use ferrock_base::thread::Spawner;
 use ferrock_vfs::{FileSystem, write_file_synced};
 use std::path::Path;
@@ -22,7 +23,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("paranoid_checks", Shown(paranoid_checks)),
     ("max_open_files", Shown(max_open_files)),
     ("max_file_opening_threads", Shown(max_file_opening_threads)),
-    ("max_background_jobs", Shown(max_background_jobs)),
+    ("open_files_async", Effect::Elsewhere("tests/open_files_async.rs", "an_open_does_not_wait_for_its_tables")),
+    ("max_background_jobs", Shown(|| compactions_at_once("max_background_jobs", ["2", "8"]))),
+    ("max_background_compactions", Shown(|| compactions_at_once("max_background_compactions", ["-1", "3"]))),
+    ("max_background_flushes", Shown(max_background_flushes)),
     ("max_subcompactions", Effect::Elsewhere("tests/subcompactions.rs", "parts_leave_what_one_thread_leaves")),
     ("max_total_wal_size", Shown(max_total_wal_size)),
     ("wal_dir", Effect::Elsewhere("tests/places/wal_dir.rs", "logs_lie_in_wal_dir_and_go_from_there")),
@@ -35,6 +39,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("write_identity_file", Shown(write_identity_file)),
     ("verify_sst_unique_id_in_manifest", Shown(verify_sst_unique_id_in_manifest)),
     ("avoid_flush_during_recovery", Shown(avoid_flush_during_recovery)),
+    ("atomic_flush", Shown(atomic_flush)),
     ("avoid_flush_during_shutdown", Shown(avoid_flush_during_shutdown)),
     ("use_direct_reads", Shown(|| files::asked("use_direct_reads", ["false", "true"], "direct: true"))),
     (
@@ -47,6 +52,11 @@ pub const EFFECTS: &[(&str, Effect)] = &[
         Shown(|| files::asked("advise_random_on_open", ["true", "false"], "advise_random: false")),
     ),
     ("bytes_per_sync", Shown(|| files::asked("bytes_per_sync", ["0", "65536"], "bytes_per_sync: 65536"))),
+    (
+        "wal_write_temperature",
+        Shown(|| files::asked("wal_write_temperature", ["kUnknown", "kHot"], "log: WritableOptions { purpose: Log")),
+    ),
+    ("metadata_write_temperature", Shown(metadata_write_temperature)),
     ("wal_bytes_per_sync", Shown(|| files::asked("wal_bytes_per_sync", ["0", "65536"], "bytes_per_sync: 65536"))),
     ("compaction_readahead_size", Shown(compaction_readahead_size)),
     (
@@ -68,6 +78,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("info_log_level", Shown(info_log_level)),
     ("keep_log_file_num", Shown(keep_log_file_num)),
     ("max_log_file_size", Shown(max_log_file_size)),
+    ("daily_offpeak_time_utc", Shown(daily_offpeak_time_utc)),
     ("stats_dump_period_sec", Shown(stats_dump_period_sec)),
 ];
 
@@ -92,6 +103,18 @@ impl Setup {
         self.db.components = other.db.components.clone();
         self.db
     }
+}
+
+/// The MANIFEST, CURRENT and IDENTITY (by way of files of other names), and the OPTIONS file.
+fn metadata_write_temperature() {
+    let told = differs("metadata_write_temperature", ["kUnknown", "kIce"], |setup| {
+        drop(setup.open());
+        let asked = setup.recording.asked.lock();
+        let cold: Vec<&String> = asked.iter().filter(|asked| asked.contains("temperature: Ice")).collect();
+        let of = |what: &str| cold.iter().any(|asked| asked.contains(what));
+        (of("purpose: Manifest"), of("dbtmp: WritableOptions { purpose: Other"), of("purpose: Log"))
+    });
+    assert_eq!(told, [(false, false, false), (true, true, false)]);
 }
 
 fn paranoid_checks() {
@@ -137,8 +160,8 @@ pub fn max_file_opening_threads() {
     assert_eq!(threads, [0, 3], "beside the thread that opens");
 }
 
-fn max_background_jobs() {
-    let most = differs("max_background_jobs", ["2", "8"], |setup| {
+fn compactions_at_once(name: &str, values: [&str; 2]) {
+    let most = differs(name, values, |setup| {
         let (db, families) = setup.try_open_families(&["default", "b", "c"]).unwrap();
         for family in &families {
             for round in 0..5u32 {
@@ -159,6 +182,25 @@ fn max_background_jobs() {
         running
     });
     assert_eq!(most, [1, 3]);
+}
+
+/// How many there may be counts at once when it changes while the database is open.
+fn max_background_flushes() {
+    let most = differs("max_background_flushes", ["-1", "2"], |setup| {
+        let (db, families) = setup.try_open_families(&["default", "b", "c"]).unwrap();
+        let gate = setup.hold_creation_of_tables();
+        for family in &families {
+            db.put_cf(family, b"k", b"v", &WriteOptions::default()).unwrap();
+            db.flush_cf(family, &ferrock::FlushOptions { wait: false, ..ferrock::FlushOptions::default() }).unwrap();
+        }
+        let at_first = number(&db, "num-running-flushes");
+        db.set_db_options(&[("max_background_flushes", "3")]).unwrap();
+        let then = number(&db, "num-running-flushes");
+        gate.open();
+        db.wait_for_background_work().unwrap();
+        (at_first, then)
+    });
+    assert_eq!(most, [(1, 3), (2, 3)]);
 }
 
 fn max_total_wal_size() {
@@ -291,6 +333,18 @@ fn avoid_flush_during_recovery() {
     assert_eq!(files, [1, 0]);
 }
 
+fn atomic_flush() {
+    let tables = differs("atomic_flush", ["false", "true"], |setup| {
+        let db = setup.open();
+        let other = db.create_column_family("other", ColumnFamilyOptions::default()).unwrap();
+        put_unlogged(&db, &other, 0..10);
+        put_unlogged(&db, &db.default_column_family().unwrap(), 0..10);
+        db.flush().unwrap();
+        db.live_files().len()
+    });
+    assert_eq!(tables, [1, 2]);
+}
+
 fn avoid_flush_during_shutdown() {
     let found = differs("avoid_flush_during_shutdown", ["false", "true"], |setup| {
         let db = setup.open();
@@ -380,6 +434,39 @@ fn max_log_file_size() {
     assert_eq!(files, [true, false]);
 }
 
+fn daily_offpeak_time_utc() {
+    // The manual clock's day has its own hour: the text that covers all of them, and none.
+    let compacted = differs_with(
+        "daily_offpeak_time_utc",
+        ["", "00:00-23:59"],
+        |setup| {
+            let setup = setup.with_manual_clock().set("disable_auto_compactions", "false").set("ttl", "0");
+            setup.set("periodic_compaction_seconds", "172800")
+        },
+        |setup| {
+            let db = setup.open();
+            flush_range(&db, 0..100);
+            db.compact_range(None, None).unwrap();
+            let before = setup.compactions.begun.load(Ordering::SeqCst);
+            // Two days are over in an hour, and the next midnight is a longer way.
+            let midnight = 86400 - setup.clock.unix_seconds() % 86400;
+            setup.clock.advance(Duration::from_secs(midnight + 86400 + 3600));
+            flush_range(&db, 40..50);
+            db.wait_for_background_work().unwrap();
+            let early = setup.compactions.begun.load(Ordering::SeqCst) > before;
+            // It can be changed at any time.
+            db.set_db_options(&[("daily_offpeak_time_utc", "00:00-23:58")]).unwrap();
+            let error = db.set_db_options(&[("daily_offpeak_time_utc", "8-9")]).unwrap_err();
+            assert!(error.message().contains("daily_offpeak_time_utc"), "{error}");
+            flush_range(&db, 50..60);
+            db.wait_for_background_work().unwrap();
+            assert!(setup.compactions.begun.load(Ordering::SeqCst) > before);
+            early
+        },
+    );
+    assert_eq!(compacted, [false, true]);
+}
+
 fn stats_dump_period_sec() {
     let dumped = differs_with("stats_dump_period_sec", ["0", "60"], Setup::with_manual_clock, |setup| {
         let db = setup.open();
@@ -403,16 +490,13 @@ fn options_that_are_mutable_change_while_the_database_is_open() {
     flush_range(&db, 0..3000);
     let newest = db.live_files().into_iter().max_by_key(|file| file.number).unwrap();
     assert!(db.table_properties(&newest).unwrap().num_data_blocks > 500, "block_size");
-    db.set_db_options(&[("info_log_level", "ERROR_LEVEL"), ("max_total_wal_size", "100000")]).unwrap();
-    let before = log_text(&setup).len();
+    db.set_db_options(&[("max_background_jobs", "5"), ("max_total_wal_size", "100000")]).unwrap();
     flush_all(&db);
-    flush_range(&db, 0..10);
-    assert_eq!(log_text(&setup).len(), before, "info_log_level");
     drop((db, families));
     // And they are what the next open finds in the OPTIONS file.
     let (db, families) = Db::open_with_latest_options(DIRECTORY, setup.db.clone()).unwrap();
     let text = String::from_utf8(setup.read(&setup.files(|name| name.starts_with("OPTIONS-")).pop().unwrap())).unwrap();
-    for line in ["block_size=512", "info_log_level=ERROR_LEVEL", "max_total_wal_size=100000"] {
+    for line in ["block_size=512", "max_background_jobs=5", "max_total_wal_size=100000"] {
         assert!(text.contains(line), "{line}");
     }
     assert!(db.get_cf(&families[0], &ReadOptions::default(), key(3).as_bytes()).unwrap().is_some());

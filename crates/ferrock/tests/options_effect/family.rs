@@ -8,7 +8,7 @@ use crate::setup::{
     only_properties, put, value, wait_until,
 };
 use crate::writes;
-use ferrock::options::{CompressionType, FilterPolicy};
+use ferrock::options::{CompressionType, FilterPolicy, Temperature};
 use ferrock::{Db, FileNumber, ReadOptions};
 use ferrock_base::ValueType;
 use ferrock_base::internal_key::make_internal_key;
@@ -48,6 +48,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("inplace_update_num_locks", Shown(memtables::inplace_update_num_locks)),
     ("max_successive_merges", Shown(memtables::max_successive_merges)),
     ("strict_max_successive_merges", Shown(memtables::strict_max_successive_merges)),
+    ("memtable_max_range_deletions", Shown(memtables::memtable_max_range_deletions)),
+    ("memtable_op_scan_flush_trigger", Shown(memtables::memtable_op_scan_flush_trigger)),
+    ("memtable_avg_op_scan_flush_trigger", Shown(memtables::memtable_avg_op_scan_flush_trigger)),
+    ("min_tombstones_for_range_conversion", Shown(memtables::min_tombstones_for_range_conversion)),
     (
         "num_levels",
         Shown(|| {
@@ -68,6 +72,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("level_compaction_dynamic_level_bytes", Shown(dynamic_level_bytes)),
     ("target_file_size_base", Shown(target_file_size_base)),
     ("target_file_size_multiplier", Shown(target_file_size_multiplier)),
+    ("target_file_size_is_upper_bound", Shown(target_file_size_is_upper_bound)),
     ("max_compaction_bytes", Shown(max_compaction_bytes)),
     ("disable_auto_compactions", Shown(|| automatic("disable_auto_compactions", ["false", "true"]))),
     ("compaction_style", Shown(|| automatic("compaction_style", ["kCompactionStyleLevel", "kCompactionStyleNone"]))),
@@ -79,7 +84,12 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("compaction_pri", Shown(level_picks::compaction_pri)),
     ("ttl", Shown(|| age("ttl"))),
     ("periodic_compaction_seconds", Shown(|| age("periodic_compaction_seconds"))),
+    ("bottommost_file_compaction_delay", Shown(bottommost_file_compaction_delay)),
     ("force_consistency_checks", Shown(force_consistency_checks)),
+    ("default_write_temperature", Shown(default_write_temperature)),
+    ("default_temperature", Shown(default_temperature)),
+    ("preserve_internal_time_seconds", Elsewhere("tests/preserved_times.rs", "without_the_option_nothing_is_kept")),
+    ("last_level_temperature", Shown(last_level_temperature)),
     ("compression", Shown(compression)),
     ("compression_per_level", Shown(compression_per_level)),
     ("compression_opts", Shown(compression_opts)),
@@ -198,6 +208,39 @@ fn target_file_size_base() {
         db.live_files().len()
     });
     assert!(many > 5 && few == 1, "{many}, {few}");
+}
+
+fn target_file_size_is_upper_bound() {
+    for table in [
+        "",
+        "block_size=256",
+        "block_size=1k;index_block_restart_interval=16;format_version=2",
+        "block_size=200;index_type=kTwoLevelIndexSearch;partition_filters=true;\
+         metadata_block_size=400",
+        "block_size=300;index_type=kBinarySearchWithFirstKey;whole_key_filtering=false",
+    ] {
+        let exceeds = differs_with(
+            "target_file_size_is_upper_bound",
+            ["false", "true"],
+            |setup| {
+                let pairs = table.split(';').filter_map(|pair| pair.split_once('='));
+                let mut setup = setup.set("target_file_size_base", "32k");
+                setup.family.filter_policy = FilterPolicy::bloom(10.0);
+                pairs.fold(setup, |setup, (name, value)| setup.set(name, value))
+            },
+            |setup| {
+                let db = setup.open();
+                (0..2).for_each(|_| flush_range(&db, 0..3000));
+                db.compact_range(None, None).unwrap();
+                let sizes: Vec<u64> = db.live_files().iter().map(|file| file.size_bytes).collect();
+                assert!(sizes.len() > 2 && sizes.iter().all(|&size| size < 40 << 10), "{table}: {sizes:?}");
+                // All but the last are near to the bound.
+                assert!(sizes.iter().filter(|&&size| size < 20 << 10).count() <= 1, "{table}: {sizes:?}");
+                sizes.iter().any(|&size| size > 32 << 10)
+            },
+        );
+        assert_eq!(exceeds, [true, false], "table");
+    }
 }
 
 fn target_file_size_multiplier() {
@@ -330,6 +373,86 @@ fn age(name: &str) {
         },
     );
     assert_eq!(compactions, [false, true]);
+}
+
+/// A deletion that a snapshot kept is dropped when the snapshot goes, or when the table is old enough.
+/// The temperatures of all tables, and whether the file system was told that one is of `hint` when it was made, and
+/// when it was opened.
+fn temperatures(setup: &Setup, db: &Db, hint: Temperature) -> (Vec<Temperature>, [bool; 2]) {
+    let recorded = db.live_files().iter().map(|file| file.temperature).collect();
+    let asked = setup.recording.asked.lock();
+    let hint = format!("temperature: {hint:?}");
+    let was_told = |what: &str| asked.iter().any(|asked| asked.starts_with(what) && asked.contains(&hint));
+    (recorded, [was_told("sst: WritableOptions"), was_told("sst: RandomAccessOptions")])
+}
+
+fn default_write_temperature() {
+    use Temperature::{Unknown, Warm};
+    let measured = differs("default_write_temperature", ["kUnknown", "kWarm"], |setup| {
+        let db = setup.open();
+        flush_range(&db, 0..100);
+        temperatures(&setup, &db, Warm)
+    });
+    assert_eq!(measured, [(vec![Unknown], [false; 2]), (vec![Warm], [true; 2])]);
+}
+
+/// A table without a temperature stays without one, and is opened with this one; a recorded one counts.
+fn default_temperature() {
+    use Temperature::{Cool, Unknown, Warm};
+    let measured = differs("default_temperature", ["kUnknown", "kCool"], |setup| {
+        let db = setup.open();
+        flush_range(&db, 0..100);
+        temperatures(&setup, &db, Cool)
+    });
+    assert_eq!(measured, [(vec![Unknown], [false; 2]), (vec![Unknown], [false, true])]);
+    let setup = Setup::new().set("default_temperature", "kCool").set("default_write_temperature", "kWarm");
+    let db = setup.open();
+    flush_range(&db, 0..100);
+    assert_eq!(temperatures(&setup, &db, Cool), (vec![Warm], [false; 2]));
+}
+
+fn last_level_temperature() {
+    use Temperature::{Cold, Unknown};
+    let measured = differs("last_level_temperature", ["kUnknown", "kCold"], |setup| {
+        let db = setup.open();
+        flush_range(&db, 0..100);
+        flush_range(&db, 0..100);
+        let flushed = temperatures(&setup, &db, Cold);
+        db.compact_range(None, None).unwrap();
+        (flushed, temperatures(&setup, &db, Cold))
+    });
+    let flushed = (vec![Unknown; 2], [false; 2]);
+    assert_eq!(measured[0], (flushed.clone(), (vec![Unknown], [false; 2])));
+    assert_eq!(measured[1], (flushed, (vec![Cold], [true; 2])));
+}
+
+fn bottommost_file_compaction_delay() {
+    let rewritten = differs_with(
+        "bottommost_file_compaction_delay",
+        ["0", "3600"],
+        |setup| setup.with_manual_clock().set("disable_auto_compactions", "false").set("ttl", "0"),
+        |setup| {
+            let db = setup.open();
+            flush_range(&db, 0..100);
+            let snapshot = db.snapshot();
+            (0..100).for_each(|number| db.delete(key(number).as_bytes()).unwrap());
+            put(&db, 100..101);
+            db.flush().unwrap();
+            db.compact_range(None, None).unwrap();
+            let rewritten_after = |secs| {
+                let before = setup.compactions.begun.load(Ordering::SeqCst);
+                setup.clock.advance(Duration::from_secs(secs));
+                drop(db.snapshot());
+                flush_range(&db, 200..201);
+                db.wait_for_background_work().unwrap();
+                setup.compactions.begun.load(Ordering::SeqCst) > before
+            };
+            let with_snapshot = rewritten_after(10);
+            drop(snapshot);
+            (with_snapshot, rewritten_after(10), rewritten_after(7200))
+        },
+    );
+    assert_eq!(rewritten, [(false, true, false), (false, false, true)]);
 }
 
 /// A MANIFEST with two overlapping tables in one level.

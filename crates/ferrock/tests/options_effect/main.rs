@@ -20,6 +20,7 @@ mod files;
 mod golden;
 mod level_picks;
 mod memtables;
+mod online;
 mod operation;
 mod recording;
 mod refused;

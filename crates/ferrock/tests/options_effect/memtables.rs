@@ -1,6 +1,6 @@
 //! Options of memtables.
 
-use crate::setup::{Setup, differs, differs_with, key, number};
+use crate::setup::{Setup, differs, differs_with, key, number, put};
 use ferrock::options::{PrefixExtractor, WriteBufferManager};
 use ferrock::{Db, ReadOptions};
 use ferrock_base::comparator::{Comparator, CustomComparator};
@@ -114,6 +114,91 @@ pub fn strict_max_successive_merges() {
         merge_ten_times(&db)
     });
     assert!(operands < 6000 && values > operands + 4000, "{operands}, {values}");
+}
+
+/// Seven of them, also when they are read back from the log.
+pub fn memtable_max_range_deletions() {
+    let tables = differs("memtable_max_range_deletions", ["0", "3"], |setup| {
+        let setup = setup.set("avoid_flush_during_shutdown", "true");
+        let db = setup.open();
+        let delete = |db: &Db, number| {
+            db.delete_range(key(number).as_bytes(), key(number + 1).as_bytes()).unwrap();
+            db.put(key(number).as_bytes(), b"").unwrap();
+            db.wait_for_background_work().unwrap();
+        };
+        (0..7).for_each(|number| delete(&db, number));
+        let written = number(&db, "num-files-at-level0");
+        let family = db.default_column_family().unwrap();
+        db.set_options_cf(&family, &[("memtable_max_range_deletions", "0")]).unwrap();
+        (7..14).for_each(|number| delete(&db, number));
+        drop(db);
+        let db = setup.open();
+        assert_eq!(db.get(key(13).as_bytes()).unwrap().as_deref(), Some(&b""[..]));
+        (written, number(&db, "num-files-at-level0"))
+    });
+    assert_eq!(tables[0], (0, 1));
+    // The eighth deletion of the memtable that was written last makes it full at once.
+    assert!(tables[1].0 == 2 && tables[1].1 > 3, "{tables:?}");
+}
+
+/// Tables of level 0 that are written for a scan over a hundred keys of which every tenth is left, at the next write.
+fn flushed_by(db: &Db, scan: impl Fn(&mut ferrock::Iter)) -> u64 {
+    let before = number(db, "num-files-at-level0");
+    put(db, 0..100);
+    (0..100).filter(|number| number % 10 != 9).for_each(|number| db.delete(key(number).as_bytes()).unwrap());
+    scan(&mut db.iter(&ReadOptions::default()));
+    // The first write notes that the memtable is to be flushed, the second one does it.
+    (100..102).for_each(|number| put(db, number..number + 1));
+    db.wait_for_background_work().unwrap();
+    let after = number(db, "num-files-at-level0");
+    db.flush().unwrap();
+    after - before
+}
+
+/// The first step passes nine deletions and what they delete; to land on a live key passes none.
+pub fn memtable_op_scan_flush_trigger() {
+    let tables = differs("memtable_op_scan_flush_trigger", ["19", "18"], |setup| {
+        let db = setup.open();
+        let beside = flushed_by(&db, |iter| iter.seek(key(9).as_bytes()));
+        (beside, flushed_by(&db, ferrock::Iter::seek_to_first))
+    });
+    assert_eq!(tables, [(0, 0), (0, 1)]);
+}
+
+/// Steps of 18 hidden entries each; together more than 30.
+pub fn memtable_avg_op_scan_flush_trigger() {
+    let prepare = |setup: Setup| setup.set("memtable_op_scan_flush_trigger", "30");
+    let tables = differs_with("memtable_avg_op_scan_flush_trigger", ["28", "27"], prepare, |setup| {
+        let db = setup.open();
+        let one = flushed_by(&db, ferrock::Iter::seek_to_first);
+        let walk = |iter: &mut ferrock::Iter| {
+            iter.seek_to_first();
+            (0..2).for_each(|_| iter.next());
+        };
+        (one, flushed_by(&db, walk))
+    });
+    assert_eq!(tables, [(0, 0), (0, 1)]);
+}
+
+/// What the second of two scans passes over: all, or what it looks at before it leaps.
+pub fn min_tombstones_for_range_conversion() {
+    let passed = differs("min_tombstones_for_range_conversion", ["0", "300"], |setup| {
+        let db = setup.open();
+        let scan = || {
+            let mut iter = db.iter(&ReadOptions::default());
+            iter.seek_to_first();
+            assert_eq!(iter.key(), key(1000).as_bytes());
+            iter.passed_entries()
+        };
+        let scans = |deleted| {
+            put(&db, 0..deleted);
+            (0..deleted).for_each(|number| db.delete(key(number).as_bytes()).unwrap());
+            put(&db, 1000..1001);
+            (scan() >= u64::from(deleted), scan() < u64::from(deleted) / 2)
+        };
+        (scans(100), scans(1000))
+    });
+    assert_eq!(passed, [((true, true), (true, true)), ((true, false), (true, true))]);
 }
 
 /// Puts one key a hundred times, with values that do not grow; a snapshot keeps what it sees.

@@ -15,6 +15,9 @@ use std::sync::atomic::Ordering;
 const API: &str = "tests/api.rs";
 const DEADLINES: &str = "tests/deadlines.rs";
 
+const STOPPING: &str = "tests/stopping.rs";
+const COMPACT_FILES: &str = "tests/compact_files.rs";
+
 pub const EFFECTS: &[(&str, Effect)] = &[
     ("ReadOptions.snapshot", Shown(snapshot)),
     ("ReadOptions.verify_checksums", Shown(verify_checksums)),
@@ -42,8 +45,18 @@ pub const EFFECTS: &[(&str, Effect)] = &[
         "WriteOptions.no_slowdown",
         Elsewhere("tests/concurrency.rs", "writers_slow_down_and_stop_while_compaction_is_behind_and_recover"),
     ),
+    ("WriteOptions.low_pri", Shown(low_pri)),
     ("WriteOptions.ignore_missing_column_families", Elsewhere(API, "families")),
     ("FlushOptions.wait", Shown(wait)),
+    ("FlushOptions.allow_write_stall", Elsewhere("tests/stalls.rs", "a_flush_that_may_slow_writers_down_does")),
+    (
+        "CompactRangeOptions.allow_write_stall",
+        Elsewhere("tests/stalls.rs", "a_compaction_by_hand_waits_too_and_can_be_canceled"),
+    ),
+    (
+        "FlushOptions.force_atomic_flush",
+        Elsewhere("tests/atomic_flush.rs", "a_forced_flush_takes_what_its_switch_made_immutable_and_no_more"),
+    ),
     (
         "CompactRangeOptions.target_path_id",
         Elsewhere("tests/places/paths.rs", "the_result_of_compact_range_goes_where_the_caller_says"),
@@ -54,6 +67,25 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("CompactRangeOptions.exclusive_manual_compaction", Shown(exclusive_manual_compaction)),
     ("CompactRangeOptions.blob_garbage_collection_policy", Shown(blobs::policy)),
     ("CompactRangeOptions.blob_garbage_collection_age_cutoff", Shown(blobs::cutoff_by_hand)),
+    ("CompactRangeOptions.max_subcompactions", Elsewhere(STOPPING, "max_subcompactions_of_a_call_counts_for_it")),
+    ("CompactRangeOptions.canceled", Elsewhere(STOPPING, "a_call_that_waits_is_stopped_too")),
+    ("CompactionOptions.compression", Elsewhere(COMPACT_FILES, "outputs_have_the_form_that_the_caller_wants")),
+    (
+        "CompactionOptions.output_file_size_limit",
+        Elsewhere(COMPACT_FILES, "outputs_have_the_form_that_the_caller_wants"),
+    ),
+    ("CompactionOptions.max_subcompactions", Elsewhere(STOPPING, "max_subcompactions_of_a_call_counts_for_it")),
+    ("CompactionOptions.canceled", Elsewhere(STOPPING, "a_call_that_waits_is_stopped_too")),
+    ("CompactionOptions.allow_trivial_move", Elsewhere(COMPACT_FILES, "outputs_have_the_form_that_the_caller_wants")),
+    (
+        "CompactionOptions.output_temperature_override",
+        Elsewhere(COMPACT_FILES, "outputs_have_the_form_that_the_caller_wants"),
+    ),
+    ("WaitForCompactOptions.abort_on_pause", Elsewhere(STOPPING, "waiting_for_compactions_has_options")),
+    ("WaitForCompactOptions.flush", Elsewhere(STOPPING, "waiting_for_compactions_has_options")),
+    ("WaitForCompactOptions.wait_for_purge", Elsewhere(STOPPING, "waiting_for_compactions_has_options")),
+    ("WaitForCompactOptions.close_db", Elsewhere(STOPPING, "waiting_for_compactions_has_options")),
+    ("WaitForCompactOptions.timeout", Elsewhere(STOPPING, "waiting_for_compactions_has_options")),
 ];
 
 /// A read of before a write, and one of after it.
@@ -338,6 +370,32 @@ fn disable_wal() {
 }
 
 /// A table that cannot be created yet: a thread that waits for it is still waiting.
+/// While level 0 is longer than a compaction wants it and no compaction runs. A write that waits for its share takes as
+/// long as a megabyte a second says; one that may not wait is refused.
+fn low_pri() {
+    let setup = Setup::new().set("level0_file_num_compaction_trigger", "1").set("level0_slowdown_writes_trigger", "30");
+    let setup = setup.set("disable_auto_compactions", "false");
+    setup.compactions.gate.set(true);
+    let db = setup.open();
+    let family = db.default_column_family().unwrap();
+    let put = |value: &[u8], options: WriteOptions| db.put_cf(&family, b"key", value, &options);
+    let impatient = WriteOptions { no_slowdown: true, low_pri: true, ..WriteOptions::default() };
+    put(b"before", impatient).unwrap();
+    (0..2).for_each(|_| flush_range(&db, 0..10));
+    let error = put(b"refused", impatient).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Incomplete, "{error}");
+    put(b"taken", WriteOptions { no_slowdown: true, ..WriteOptions::default() }).unwrap();
+    let took = |low_pri| {
+        let since = std::time::Instant::now();
+        (0..3).for_each(|_| put(&[0; 100_000], WriteOptions { low_pri, ..WriteOptions::default() }).unwrap());
+        since.elapsed()
+    };
+    let (others, low) = (took(false), took(true));
+    // A tenth of a second's worth is free.
+    assert!(low.as_millis() >= 180 && others < low, "{others:?}, {low:?}");
+    setup.compactions.gate.open();
+}
+
 fn wait() {
     let returned = [true, false].map(|wait| {
         let setup = Setup::new();
@@ -346,7 +404,10 @@ fn wait() {
         let gate = setup.hold_creation_of_tables();
         let flush = {
             let db = db.clone();
-            move || db.flush_cf(&db.default_column_family().unwrap(), &FlushOptions { wait }).unwrap()
+            move || {
+                db.flush_cf(&db.default_column_family().unwrap(), &FlushOptions { wait, ..FlushOptions::default() })
+                    .unwrap()
+            }
         };
         let waiting = if wait {
             Some(Waiting::begin("the flush", flush))

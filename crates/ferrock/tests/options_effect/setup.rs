@@ -2,20 +2,39 @@
 
 pub use crate::common::threads::{Gate, wait_until};
 use crate::recording::RecordingFileSystem;
-use ferrock::options::CompressionType;
+use ferrock::options::{ColumnFamilySettings, CompressionType, DbSettings};
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, CompactionEvent, Db, DbOptions, EventListener, FlushEvent,
     FlushOptions, Result, WriteOptions,
 };
 use ferrock_base::clock::{Clock, ManualClock};
+use ferrock_base::option_table::OptionInfo;
 use ferrock_format::properties::TableProperties;
+use ferrock_table::BlockBasedTableOptions;
 use ferrock_vfs::{FileSystem, MemoryFileSystem, read_file};
+use std::cell::Cell;
 use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub const DIRECTORY: &str = "/db";
+
+thread_local! {
+    /// How databases that this thread opens get what may change while they are open.
+    pub static ONLINE: Cell<Online> = const { Cell::new(Online::No) };
+}
+
+/// When options are set that may change while a database is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Online {
+    /// With the open.
+    No,
+    /// Behind it.
+    BehindTheOpen,
+    /// Behind it, and a new memtable begins then.
+    BeforeAMemtable,
+}
 
 /// Counts compactions, and holds them at their beginning while the gate is shut.
 #[derive(Debug, Default)]
@@ -84,8 +103,55 @@ impl Setup {
     }
 
     pub fn try_open_families(&self, names: &[&str]) -> Result<(Db, Vec<ColumnFamily>)> {
+        if ONLINE.get() != Online::No {
+            return self.open_then_change(names);
+        }
         let families = names.iter().map(|name| ((*name).to_owned(), self.family.clone())).collect();
         Db::open_cf(DIRECTORY, self.db.clone(), families)
+    }
+
+    /// Opens with the values that a setup has at first, and changes what may change while a database is open.
+    fn open_then_change(&self, names: &[&str]) -> Result<(Db, Vec<ColumnFamily>)> {
+        let base = Self::new();
+        let (mut db, mut family) = (self.db.clone(), self.family.clone());
+        let (mut of_database, mut of_family) = (Vec::new(), Vec::new());
+        let is_mutable = |info: &&OptionInfo| info.flags.is_mutable;
+        for OptionInfo { name, .. } in DbSettings::TABLE.iter().filter(is_mutable) {
+            let value = self.db.settings.get(name).unwrap();
+            let first = base.db.settings.get(name).unwrap();
+            if value != first {
+                db.settings.set(name, &first).unwrap();
+                of_database.push((*name, value));
+            }
+        }
+        for OptionInfo { name, .. } in ColumnFamilySettings::TABLE.iter().filter(is_mutable) {
+            let value = self.family.settings.get(name).unwrap();
+            let first = base.family.settings.get(name).unwrap();
+            if value != first {
+                family.settings.set(name, &first).unwrap();
+                of_family.push((*name, value));
+            }
+        }
+        for OptionInfo { name, .. } in BlockBasedTableOptions::TABLE.iter().filter(is_mutable) {
+            let value = self.family.table.get(name).unwrap();
+            if value != base.family.table.get(name).unwrap() {
+                of_family.push((*name, value));
+            }
+        }
+        family.table = base.family.table;
+        let families = names.iter().map(|name| ((*name).to_owned(), family.clone())).collect();
+        let (db, families) = Db::open_cf(DIRECTORY, db, families)?;
+        if !of_database.is_empty() {
+            db.set_db_options(&as_pairs(&of_database))?;
+        }
+        for family in families.iter().filter(|_| !of_family.is_empty()) {
+            db.set_options_cf(family, &as_pairs(&of_family))?;
+        }
+        if ONLINE.get() == Online::BeforeAMemtable {
+            db.put(b"of the first memtable", b"")?;
+            db.flush()?;
+        }
+        Ok((db, families))
     }
 
     pub fn open(&self) -> Db {
@@ -104,6 +170,10 @@ impl Setup {
     pub fn asked(&self) -> String {
         format!("{:?}", self.recording.asked.lock())
     }
+}
+
+fn as_pairs<'a>(changes: &'a [(&'static str, String)]) -> Vec<(&'a str, &'a str)> {
+    changes.iter().map(|(name, value)| (*name, &value[..])).collect()
 }
 
 pub fn key(number: u32) -> String {

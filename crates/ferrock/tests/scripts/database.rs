@@ -7,7 +7,7 @@
 //! open [OPTION=VALUE ...]            opens what a crash left, or says why it cannot be opened
 //! put K V, delete K, single_delete K, merge K V, delete_range A B       `cf=NAME`, `nowal`, `sync` may follow
 //! create NAME, drop NAME             families
-//! flush, compact [A B]
+//! flush, compact [A B]               `cf=NAME`, or of a flush `cf=NAME,NAME`, and `atomic` may follow
 //! get K, scan [reverse]              `cf=NAME`, `snapshot=NAME`, `lower=A`, `upper=B` may follow
 //! snapshot NAME, release NAME
 //! iter [lower=A] [upper=B] [snapshot=NAME]      then: first, last, seek K, seek_for_prev K, next, prev, end
@@ -108,7 +108,12 @@ impl Machine {
             "put" | "delete" | "single_delete" | "merge" | "delete_range" => self.write(line, &words),
             "create" => outcome(self.db().create_column_family(word(1), family_options())),
             "drop" => outcome(self.db().drop_column_family(&self.db().column_family(word(1)).unwrap())),
-            "flush" => outcome(self.db().flush_cf(&self.family(line), &FlushOptions::default())),
+            "flush" => {
+                let names = argument(line, "cf").unwrap_or("default").split(',');
+                let families: Vec<ColumnFamily> = names.map(|name| self.db().column_family(name).unwrap()).collect();
+                let how = FlushOptions { force_atomic_flush: words.contains(&"atomic"), ..FlushOptions::default() };
+                outcome(self.db().flush_cfs(&families, &how))
+            }
             "compact" => {
                 let range = (words.get(1).map(|key| key.as_bytes()), words.get(2).map(|key| key.as_bytes()));
                 let options = CompactRangeOptions::default();
@@ -354,4 +359,4 @@ macro_rules! scripts {
     )*};
 }
 
-scripts! { iterator merging range_deletions flush recovery manifest obsolete_files families snapshots }
+scripts! { atomic_flush iterator merging range_deletions flush recovery manifest obsolete_files families snapshots }

@@ -37,6 +37,27 @@ fn a_footer_of_version_5_reads_and_writes() {
 }
 
 #[test]
+fn handles_that_are_the_extended_magic_are_neither_read_nor_written_before_version_6() {
+    // (62, 0) and (122, 0), in as many bytes as they need and in more.
+    for handles in ["3e00 7a00", "be00 00 7a00", "3e8000 fa8000 8000"] {
+        let handles = bytes(handles);
+        let mut tail = bytes(&format!("01 {} 05000000 f7cff485b741e288", "00".repeat(40)));
+        tail[1..=handles.len()].copy_from_slice(&handles);
+        let error = Footer::decode(&tail, 1071 + 53).unwrap_err();
+        assert!(error.to_string().contains("extended magic"), "{error}");
+    }
+    let footer = Footer {
+        kind: TableKind::BlockBased,
+        format_version: 5,
+        checksum_type: ChecksumType::Crc32c,
+        metaindex: BlockHandle::new(62, 0),
+        index: Some(BlockHandle::new(122, 0)),
+        base_context_checksum: 0,
+    };
+    assert!(footer.encode(1071).is_err());
+}
+
+#[test]
 fn legacy_and_plain_footers_are_recognised() {
     let legacy = bytes(&format!("890821 960116 {} 57fb808b247547db", "00".repeat(34)));
     let mut longer = vec![0xaa; 5];

@@ -2,8 +2,9 @@
 
 use super::{
     BlobFileAddition, BlobFileGarbage, ColumnFamilyChange, DeletedFile, FileChecksum, MAX_PATH_ID, NewFile,
-    Temperature, VersionEdit, WalAddition, custom_tag, tag,
+    VersionEdit, WalAddition, custom_tag, tag,
 };
+use ferrock_base::Temperature;
 use ferrock_base::byte_text::from_bytes;
 use ferrock_base::coding::Cursor;
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber};

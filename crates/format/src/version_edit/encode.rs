@@ -1,6 +1,7 @@
 //! Writing an edit.
 
-use super::{BlobFileAddition, ColumnFamilyChange, NewFile, Temperature, VersionEdit, WalAddition, custom_tag, tag};
+use super::{BlobFileAddition, ColumnFamilyChange, NewFile, VersionEdit, WalAddition, custom_tag, tag};
+use ferrock_base::Temperature;
 use ferrock_base::byte_text::to_bytes;
 use ferrock_base::coding::{put_fixed64, put_length_prefixed, put_varint32, put_varint64};
 

@@ -36,9 +36,7 @@ mod file_metadata;
 mod tests;
 
 pub use atomic_group::AtomicGroupBuffer;
-pub use file_metadata::{
-    BlobFileAddition, BlobFileGarbage, DeletedFile, FileChecksum, NewFile, Temperature, WalAddition,
-};
+pub use file_metadata::{BlobFileAddition, BlobFileGarbage, DeletedFile, FileChecksum, NewFile, WalAddition};
 
 use ferrock_base::{FileNumber, SequenceNumber};
 

@@ -1,4 +1,5 @@
 use super::*;
+use ferrock_base::Temperature;
 use ferrock_base::byte_text::from_bytes;
 use proptest::prelude::*;
 

@@ -1,15 +1,14 @@
-//! Puts blocks into the file: compression, trailer, place.
+//! Puts blocks into the file: compressed ([`Packer`]), with a trailer, at their place.
 
+use super::packing::{Packer, Stored};
+use super::parallel::PackedBlock;
 use crate::options::BlockBasedTableOptions;
 use ferrock_base::checksum::{ChecksumType, crc32c_extend};
 use ferrock_base::{Error, Result};
-use ferrock_format::compression::{CompressionOptions, CompressionType, Compressor, Dictionary, decompress};
+use ferrock_format::compression::CompressionType;
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::trailer::{self, BLOCK_TRAILER_SIZE};
 use ferrock_vfs::WritableFile;
-
-/// A block of this size or more is never compressed: not every reader takes the result.
-const MAX_COMPRESSED_BLOCK: usize = i32::MAX as usize;
 
 const ZEROS: [u8; 4096] = [0; 4096];
 /// Aligned blocks begin at multiples of this, or of their own size if that is less.
@@ -75,16 +74,6 @@ enum Unit {
     Other,
 }
 
-/// How a block was stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stored {
-    Compressed,
-    /// Compression saved too little.
-    Rejected,
-    /// Not tried.
-    Raw,
-}
-
 /// Appends blocks to a file.
 #[derive(Debug)]
 pub(super) struct BlockWriter {
@@ -92,18 +81,12 @@ pub(super) struct BlockWriter {
     offset: u64,
     checksum_type: ChecksumType,
     base_context: u32,
-    format_version: u32,
     padding: Padding,
-    compressor: Option<Compressor>,
+    packer: Option<Packer>,
     /// Without the dictionary, for index blocks.
-    plain_compressor: Option<Compressor>,
-    dictionary: Option<Dictionary>,
-    verify_compression: bool,
+    plain_packer: Option<Packer>,
     /// Compressed blocks that were decompressed again and were right.
     num_verified_blocks: u64,
-    /// Test hook: alters the compressor's output, as a faulty compressor would.
-    #[cfg(test)]
-    spoil: Option<fn(&mut Vec<u8>)>,
     compressed: Vec<u8>,
     used_types: Vec<CompressionType>,
     file_checksum: Option<u32>,
@@ -115,24 +98,15 @@ impl BlockWriter {
         params: &super::TableBuilderParams,
         base_context: u32,
     ) -> Result<Self> {
-        let compressor = match params.compression {
-            CompressionType::NoCompression => None,
-            kind => Some(Compressor::new(kind, &params.compression_options, None)?),
-        };
         Ok(Self {
             file,
             offset: 0,
             checksum_type: params.options.checksum,
             base_context,
-            format_version: params.options.format_version,
             padding: Padding::new(&params.options),
-            compressor,
-            plain_compressor: None,
-            dictionary: None,
-            verify_compression: params.options.verify_compression,
+            packer: Packer::new(params, None)?,
+            plain_packer: None,
             num_verified_blocks: 0,
-            #[cfg(test)]
-            spoil: None,
             compressed: Vec::new(),
             used_types: Vec::new(),
             file_checksum: params.compute_file_checksum.then_some(0),
@@ -156,28 +130,31 @@ impl BlockWriter {
     }
 
     /// Compresses data blocks with a dictionary from now on.
-    pub(super) fn set_dictionary(
-        &mut self,
-        kind: CompressionType,
-        options: &CompressionOptions,
-        dictionary: &[u8],
-    ) -> Result<()> {
-        self.plain_compressor = self.compressor.replace(Compressor::new(kind, options, Some(dictionary))?);
-        self.dictionary = Some(Dictionary::new(kind, dictionary)?);
+    pub(super) fn set_dictionary(&mut self, params: &super::TableBuilderParams, dictionary: &[u8]) -> Result<()> {
+        self.plain_packer = std::mem::replace(&mut self.packer, Packer::new(params, Some(dictionary))?);
         Ok(())
     }
 
     /// The dictionary that data blocks were compressed with.
     pub(super) fn dictionary_bytes(&self) -> Option<Vec<u8>> {
-        self.dictionary.as_ref().map(|dictionary| dictionary.bytes().to_vec())
+        self.packer.as_ref().and_then(Packer::dictionary).map(<[u8]>::to_vec)
     }
 
     /// Writes a data block, compressed where that pays.
     pub(super) fn write_data(&mut self, block: &[u8]) -> Result<(BlockHandle, Stored)> {
-        let mut compressor = self.compressor.take();
-        let written = self.write_with(compressor.as_mut(), block, Unit::Data);
-        self.compressor = compressor;
+        let mut packer = self.packer.take();
+        let written = self.write_with(packer.as_mut(), block, Unit::Data);
+        self.packer = packer;
         written
+    }
+
+    /// Writes a data block that was packed already, as the packer of data blocks does it.
+    pub(super) fn write_packed(&mut self, packed: &PackedBlock) -> Result<BlockHandle> {
+        let Some((kind, verifies)) = self.packer.as_ref().map(|packer| (packer.kind(), packer.verifies())) else {
+            return self.append(&packed.block, 0, Unit::Data);
+        };
+        let PackedBlock { block, compressed, stored } = packed;
+        self.write_stored(block, compressed, *stored, (kind, verifies), Unit::Data)
     }
 
     /// Writes an index block, compressed where that pays, without dictionary.
@@ -200,68 +177,48 @@ impl BlockWriter {
         if !may_compress {
             return self.append(block, 0, unit);
         }
-        let with_dictionary = self.dictionary.is_some();
-        let mut compressor = if with_dictionary { self.plain_compressor.take() } else { self.compressor.take() };
-        let written = self.write_with(compressor.as_mut(), block, unit);
-        if with_dictionary {
-            self.plain_compressor = compressor;
+        // Without a dictionary index blocks are compressed like data blocks.
+        let has_own = self.plain_packer.is_some();
+        let mut packer = if has_own { self.plain_packer.take() } else { self.packer.take() };
+        let written = self.write_with(packer.as_mut(), block, unit);
+        if has_own {
+            self.plain_packer = packer;
         } else {
-            self.compressor = compressor;
+            self.packer = packer;
         }
         written.map(|(handle, _)| handle)
     }
 
-    fn write_with(
-        &mut self,
-        compressor: Option<&mut Compressor>,
-        block: &[u8],
-        unit: Unit,
-    ) -> Result<(BlockHandle, Stored)> {
-        let Some(compressor) = compressor.filter(|_| block.len() < MAX_COMPRESSED_BLOCK) else {
+    fn write_with(&mut self, packer: Option<&mut Packer>, block: &[u8], unit: Unit) -> Result<(BlockHandle, Stored)> {
+        let Some(packer) = packer else {
             return self.append(block, 0, unit).map(|handle| (handle, Stored::Raw));
         };
         let mut compressed = std::mem::take(&mut self.compressed);
-        let written = if compressor.compress(block, &mut compressed) {
-            let kind = compressor.compression_type();
-            #[cfg(test)]
-            if let Some(spoil) = self.spoil {
-                spoil(&mut compressed);
-            }
-            self.check_compressed(kind, &compressed, block, unit == Unit::Data).and_then(|()| {
-                if !self.used_types.contains(&kind) {
-                    self.used_types.push(kind);
-                }
-                self.append(&compressed, kind.as_u8(), unit).map(|handle| (handle, Stored::Compressed))
-            })
-        } else {
-            self.append(block, 0, unit).map(|handle| (handle, Stored::Rejected))
-        };
+        let form = (packer.kind(), packer.verifies());
+        let written = packer.pack(block, &mut compressed).and_then(|stored| {
+            self.write_stored(block, &compressed, stored, form, unit).map(|handle| (handle, stored))
+        });
         self.compressed = compressed;
         written
     }
 
-    /// Decompresses the block that was just compressed, if `verify_compression` is set, and compares.
-    fn check_compressed(
+    /// Writes what a packer of this kind, which verifies or not, has made of a block.
+    fn write_stored(
         &mut self,
-        kind: CompressionType,
-        compressed: &[u8],
         block: &[u8],
-        is_data: bool,
-    ) -> Result<()> {
-        if !self.verify_compression {
-            return Ok(());
+        compressed: &[u8],
+        stored: Stored,
+        (kind, verifies): (CompressionType, bool),
+        unit: Unit,
+    ) -> Result<BlockHandle> {
+        if stored != Stored::Compressed {
+            return self.append(block, 0, unit);
         }
-        let dictionary = self.dictionary.as_ref().filter(|_| is_data);
-        match decompress(kind, compressed, self.format_version, dictionary, block.len()) {
-            Ok(again) if again == block => {
-                self.num_verified_blocks += 1;
-                Ok(())
-            }
-            Ok(_) => {
-                Err(Error::corruption(format!("a block compressed with {} decodes differently", kind.option_name())))
-            }
-            Err(error) => Err(error.context("verify_compression")),
+        self.num_verified_blocks += u64::from(verifies);
+        if !self.used_types.contains(&kind) {
+            self.used_types.push(kind);
         }
+        self.append(compressed, kind.as_u8(), unit)
     }
 
     /// Writes a block as it is.
@@ -317,6 +274,14 @@ impl BlockWriter {
     pub(super) fn finish(&mut self) -> Result<()> {
         self.file.sync()?;
         self.file.close()
+    }
+
+    /// Alters what the compressor makes from now on, as a faulty one would.
+    #[cfg(test)]
+    fn spoil(&mut self, spoil: Option<fn(&mut Vec<u8>)>) {
+        if let Some(packer) = &mut self.packer {
+            packer.spoil = spoil;
+        }
     }
 
     pub(super) fn file(&self) -> &dyn WritableFile {

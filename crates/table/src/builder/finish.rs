@@ -35,11 +35,14 @@ impl BlockTableBuilder {
 }
 
 fn finish(mut builder: BlockTableBuilder) -> Result<TableSummary> {
+    builder.write_packed(true)?;
     // As many as before the last block, which is what RocksDB's collectors are told with the last entry.
     let size_bytes = builder.writer.offset() + builder.buffered.as_ref().map_or(0, BufferedBlocks::total_bytes);
     builder.totals.judge_deletions(size_bytes);
     builder.cut_block(None)?;
     builder.write_buffered()?;
+    builder.write_packed(true)?;
+    builder.pipeline = None;
     let data_end = builder.writer.offset();
     let mut blocks: BTreeMap<String, BlockHandle> = BTreeMap::new();
     write_filter(&mut builder, &mut blocks)?;

@@ -5,7 +5,8 @@
 //! finish           filter, index, dictionary, range tombstones, properties, metaindex, footer; sync
 //! ```
 //!
-//! With a compression dictionary the data blocks wait in memory until the samples for it are there.
+//! With a compression dictionary the data blocks wait in memory until the samples for it are there. Other threads may
+//! compress them (`parallel.rs`).
 //!
 //! An error is sticky: every later call returns the same error, and the file is to be deleted.
 
@@ -16,6 +17,8 @@ mod filter_blocks;
 mod finish;
 mod hash_prefixes;
 mod index_builder;
+mod packing;
+mod parallel;
 mod params;
 mod partition_cut;
 mod row_bounds;
@@ -38,6 +41,8 @@ use ferrock_format::handle::BlockHandle;
 use ferrock_vfs::WritableFile;
 use filter_blocks::FilterBlocks;
 use index_builder::IndexBuilder;
+use packing::Stored;
+use parallel::{BlockKeys, Pipeline};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -56,6 +61,11 @@ pub struct BlockTableBuilder {
     index: IndexBuilder,
     filter: Option<FilterBlocks>,
     buffered: Option<BufferedBlocks>,
+    /// Blocks that other threads compress.
+    pipeline: Option<Pipeline>,
+    /// With a pipeline: what filter and index are to be told of the open block, and the last key that they know.
+    open_keys: BlockKeys,
+    last_known_key: Vec<u8>,
     cut: BlockCut,
     totals: TableTotals,
     /// Start internal keys and ends, as they were added.
@@ -68,6 +78,10 @@ pub struct BlockTableBuilder {
 }
 
 impl BlockTableBuilder {
+    pub(crate) fn params_mut(&mut self) -> &mut TableBuilderParams {
+        &mut self.params
+    }
+
     /// Begins a table in an empty file.
     ///
     /// # Errors
@@ -90,6 +104,7 @@ impl BlockTableBuilder {
         let writer = BlockWriter::new(file, &params, base_context)?;
         let filter = FilterBlocks::new(&params);
         let buffered = BufferedBlocks::new(&params);
+        let pipeline = if buffered.is_some() { None } else { Pipeline::new(&params, None)? };
         let data_block = data_block_builder(&params);
         let index = IndexBuilder::new(&options, params.prefix_extractor.as_ref());
         Ok(Self {
@@ -102,6 +117,9 @@ impl BlockTableBuilder {
             index,
             filter,
             buffered,
+            pipeline,
+            open_keys: BlockKeys::default(),
+            last_known_key: Vec::new(),
             range_tombstones: Vec::new(),
             first_key: None,
             last_key: Vec::new(),
@@ -150,14 +168,15 @@ impl BlockTableBuilder {
             self.cut_block(Some(internal_key))?;
             self.cut.begin_block(self.index.estimated_size());
         }
-        if let Some(filter) = &mut self.filter {
-            filter.add(user_key(internal_key), user_key(&self.last_key), &mut self.index);
+        if self.pipeline.is_some() {
+            self.open_keys.push(internal_key);
+        } else {
+            note_key(&mut self.filter, &mut self.index, internal_key, &self.last_key);
         }
-        self.index.add_key(internal_key);
         self.data_block.add(internal_key, value);
         self.last_key.clear();
         self.last_key.extend_from_slice(internal_key);
-        let file_size = self.writer.offset();
+        let file_size = self.data_size();
         self.totals.add(internal_key, value, value_type, file_size);
         Ok(())
     }
@@ -182,7 +201,7 @@ impl BlockTableBuilder {
         }
         debug_assert!(trailer(start) != RANGE_TOMBSTONE_SENTINEL, "a sentinel is no tombstone");
         self.range_tombstones.push((start.to_vec(), end.to_vec()));
-        let file_size = self.writer.offset();
+        let file_size = self.data_size();
         self.totals.add(start, end, value_type, file_size);
         Ok(())
     }
@@ -217,6 +236,12 @@ impl BlockTableBuilder {
             }
             return Ok(());
         }
+        if let Some(pipeline) = &mut self.pipeline {
+            let keys = std::mem::take(&mut self.open_keys).ended(next, end);
+            pipeline.push(block.to_vec(), keys);
+            self.data_block.reset();
+            return self.write_packed(false);
+        }
         let (handle, stored) = self.writer.write_data(block)?;
         self.index.end_block(comparator, last, next, handle, end);
         self.totals.add_stored(stored);
@@ -224,19 +249,64 @@ impl BlockTableBuilder {
         Ok(())
     }
 
+    /// Writes the blocks whose turn it is, or all that other threads compress, and tells filter and index of them.
+    fn write_packed(&mut self, all: bool) -> Result<()> {
+        let Some(pipeline) = &mut self.pipeline else { return Ok(()) };
+        while all || pipeline.is_full() {
+            let Some((packed, keys)) = pipeline.take()? else { break };
+            for key in keys.iter() {
+                note_key(&mut self.filter, &mut self.index, key, &self.last_known_key);
+                self.last_known_key.clear();
+                self.last_known_key.extend_from_slice(key);
+            }
+            let handle = self.writer.write_packed(&packed)?;
+            let (comparator, last) = (&self.params.comparator, &self.last_known_key);
+            self.index.end_block(comparator, last, keys.next.as_deref(), handle, keys.end);
+            self.totals.add_stored(packed.stored);
+        }
+        Ok(())
+    }
+
     /// Makes the dictionary of what was buffered, and writes the blocks with it.
     fn write_buffered(&mut self) -> Result<()> {
         let Some(buffered) = self.buffered.take() else { return Ok(()) };
-        if let Some(dictionary) = buffered.dictionary(&self.params) {
-            self.writer.set_dictionary(self.params.compression, &self.params.compression_options, &dictionary)?;
+        let dictionary = buffered.dictionary(&self.params);
+        if let Some(dictionary) = &dictionary {
+            self.writer.set_dictionary(&self.params, dictionary)?;
         }
+        self.pipeline = Pipeline::new(&self.params, dictionary.as_deref())?;
+        // Filter and index know of the buffered blocks already.
+        self.last_known_key.clone_from(&self.last_key);
         let (blocks, _charge) = buffered.into_blocks();
-        for (number, block) in blocks.into_iter().enumerate() {
-            let (handle, stored) = self.writer.write_data(&block)?;
-            self.index.set_handle(number, handle);
-            self.totals.add_stored(stored);
+        let mut number = 0;
+        for block in blocks {
+            match &mut self.pipeline {
+                Some(pipeline) => pipeline.push(block, BlockKeys::default()),
+                None => {
+                    let (handle, stored) = self.writer.write_data(&block)?;
+                    self.place_buffered(&mut number, handle, stored);
+                }
+            }
+            while self.pipeline.as_ref().is_some_and(Pipeline::is_full) && self.write_packed_buffered(&mut number)? {}
         }
+        while self.write_packed_buffered(&mut number)? {}
         Ok(())
+    }
+
+    /// Writes the oldest of the buffered blocks that other threads compress; false when there is none.
+    fn write_packed_buffered(&mut self, number: &mut usize) -> Result<bool> {
+        let Some(pipeline) = &mut self.pipeline else { return Ok(false) };
+        let Some((packed, _)) = pipeline.take()? else { return Ok(false) };
+        let handle = self.writer.write_packed(&packed)?;
+        self.place_buffered(number, handle, packed.stored);
+        Ok(true)
+    }
+
+    /// Notes where a buffered block is.
+    fn place_buffered(&mut self, number: &mut usize, handle: BlockHandle, stored: Stored) {
+        self.index.set_handle(*number, handle);
+        self.totals.add_stored(stored);
+        *number += 1;
     }
 
     /// Entries so far, range tombstones included.
@@ -251,6 +321,12 @@ impl BlockTableBuilder {
         self.totals.entries() == 0
     }
 
+    /// Bytes of the blocks that were cut and do not wait for a dictionary; of those with other threads, roughly.
+    #[inline]
+    fn data_size(&self) -> u64 {
+        self.writer.offset() + self.pipeline.as_ref().map_or(0, Pipeline::estimated_size)
+    }
+
     /// Bytes that were written.
     #[must_use]
     pub fn file_size(&self) -> u64 {
@@ -263,7 +339,20 @@ impl BlockTableBuilder {
         let waiting = self.buffered.as_ref().map_or(0, BufferedBlocks::total_bytes);
         let block = if self.data_block.is_empty() { 0 } else { self.data_block.size_estimate() as u64 };
         let filter = self.filter.as_ref().map_or(0, FilterBlocks::estimated_size);
-        self.writer.offset() + waiting + block + self.index.estimated_size() + filter
+        let packing = self.pipeline.as_ref().map_or(0, Pipeline::estimated_size);
+        self.writer.offset() + waiting + packing + block + self.index.estimated_size() + filter
+    }
+
+    /// No fewer bytes than the file would have if it were finished now, but for range tombstones and what collectors of
+    /// a program put into its properties.
+    #[must_use]
+    pub fn most_file_size(&self) -> u64 {
+        /// Properties, metaindex and footer.
+        const META_BYTES: u64 = 4096;
+        /// Of each block: the trailer and the handle, and lengths and restarts of its entries in indexes.
+        const BLOCK_BYTES: u64 = 32;
+        let filter = self.filter.as_ref().map_or(0, FilterBlocks::estimated_size);
+        self.estimated_file_size() + (self.totals.blocks() + 1) * BLOCK_BYTES + filter / 8 + META_BYTES
     }
 
     /// The file's path.
@@ -274,6 +363,15 @@ impl BlockTableBuilder {
 
     /// Gives the table up. The file stays, incomplete, for the caller to delete.
     pub fn abandon(self) {}
+}
+
+/// Tells filter and index of an entry. `previous` is the key before it; empty for the first one.
+#[inline]
+fn note_key(filter: &mut Option<FilterBlocks>, index: &mut IndexBuilder, internal_key: &[u8], previous: &[u8]) {
+    if let Some(filter) = filter {
+        filter.add(user_key(internal_key), user_key(previous), index);
+    }
+    index.add_key(internal_key);
 }
 
 fn data_block_builder(params: &TableBuilderParams) -> BlockBuilder {

@@ -5,6 +5,7 @@ use crate::collectors::{CollectorSet, FailedCollector};
 use crate::options::{BlockBasedTableOptions, DeletionRule};
 use ferrock_base::InternalComparator;
 use ferrock_base::prefix::PrefixExtractor;
+use ferrock_base::thread::Spawner;
 use ferrock_format::compression::{CompressionOptions, CompressionType};
 use ferrock_format::filter::FilterPolicy;
 use ferrock_format::properties::{TableProperties, UNKNOWN_COLUMN_FAMILY_ID};
@@ -64,6 +65,8 @@ pub struct TableBuilderParams {
     pub is_external: bool,
     /// Compute the CRC32C of the whole file on the way.
     pub compute_file_checksum: bool,
+    /// Starts the threads that `compression_options.parallel_threads` asks for; `None`: one thread does all.
+    pub spawner: Option<Arc<dyn Spawner>>,
     /// The cache that memory of the builder is charged to.
     pub charging: Option<Charging>,
     /// Deletions for which the table asks for a compaction; one of the rules is enough.
@@ -101,6 +104,7 @@ impl TableBuilderParams {
             user_collected: BTreeMap::new(),
             is_external: false,
             compute_file_checksum: false,
+            spawner: None,
             charging: None,
             deletion_rules: Vec::new(),
             collectors: CollectorSet::default(),

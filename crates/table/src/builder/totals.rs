@@ -1,6 +1,6 @@
 //! What is counted of a table while it is written, for its properties.
 
-use super::block_writer::Stored;
+use super::packing::Stored;
 use crate::collectors::{Collectors, FailedCollector};
 use ferrock_base::internal_key::trailer;
 use ferrock_base::types::ValueType;

@@ -56,6 +56,10 @@ pub struct PlainTableBuilder {
 }
 
 impl PlainTableBuilder {
+    pub(crate) fn params_mut(&mut self) -> &mut TableBuilderParams {
+        &mut self.params
+    }
+
     /// Begins a table in an empty file. Of the parameters, those of blocks, compression and filter policy do not
     /// matter. With a `bloom_locality` that is not 0, the bits of a
     /// key in a stored filter lie in one line of a cache.

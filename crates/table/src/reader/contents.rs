@@ -177,7 +177,7 @@ impl<'t> TableContents<'t> {
     pub fn read_data_block(&self, handle: BlockHandle) -> Result<DataBlock> {
         match self.blocks.loader().read(handle, BlockRole::Data, true)? {
             CachedBlock::Data(block) => Ok(block),
-            CachedBlock::Index(_) | CachedBlock::Filter(_) => {
+            CachedBlock::Index(_) | CachedBlock::Filter(_) | CachedBlock::Blob(_) => {
                 self.in_file(Err(Error::corruption("not a data block").at_offset(handle.offset)))
             }
         }

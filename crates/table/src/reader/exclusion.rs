@@ -33,9 +33,11 @@ impl ScanPosition<'_> {
     fn ask_filter_within_bounds(&self, target: &[u8]) -> Result<FilterAnswer> {
         let ask = |question| self.blocks.ask_for_scan(self.options, question);
         // Targets within a scan may have another prefix: where a deleted range ends, say.
-        let prefix_of_target = || self.prefix_extractor?.prefix(target);
         let wants_prefix = !self.options.total_order_seek
-            && self.bounds.prefix().is_some_and(|prefix| prefix_of_target() == Some(prefix));
+            && self.prefix_extractor.is_some_and(|extractor| {
+                let of_scan = self.bounds.prefix_by(extractor);
+                of_scan.is_some() && extractor.prefix(target) == of_scan
+            });
         if wants_prefix {
             let answer = ask(Question::Prefix(target))?;
             if !matches!(answer, FilterAnswer::MayMatch) {

@@ -36,7 +36,8 @@ pub struct ScanBounds {
     upper: Option<BoundKey>,
     limit_hint: u64,
     limit_reads: LimitReads,
-    prefix: Option<Vec<u8>>,
+    /// With what it was made by.
+    prefix: Option<(PrefixExtractor, Vec<u8>)>,
 }
 
 impl ScanBounds {
@@ -76,13 +77,19 @@ impl ScanBounds {
         // A prefix that is a piece of the key is its own prefix.
         let narrowed = bounds_of_prefix(extractor, order, prefix);
         let narrowed = narrowed.map_or_else(|| self.clone(), |(lower, upper)| self.narrowed(order, lower, upper));
-        Self { prefix: Some(prefix.to_vec()), ..narrowed }
+        Self { prefix: Some((extractor.clone(), prefix.to_vec())), ..narrowed }
     }
 
-    /// The prefix that the scan is limited to.
+    /// The prefix that the scan is limited to, and what it was taken by.
     #[must_use]
-    pub fn prefix(&self) -> Option<&[u8]> {
-        self.prefix.as_deref()
+    pub fn prefix(&self) -> Option<(&PrefixExtractor, &[u8])> {
+        self.prefix.as_ref().map(|(extractor, prefix)| (extractor, &prefix[..]))
+    }
+
+    /// That prefix, if it was made by this extractor. The extractor of a family may have changed since a table was
+    /// opened, and what one calls a prefix may be the start of many prefixes of the other.
+    pub(super) fn prefix_by(&self, extractor: &PrefixExtractor) -> Option<&[u8]> {
+        self.prefix().filter(|(own, _)| *own == extractor).map(|(_, prefix)| prefix)
     }
 
     /// First user key wanted.

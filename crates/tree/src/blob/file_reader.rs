@@ -188,6 +188,13 @@ impl BlobFileReader {
         Ok(BlobExtent { offset, length, before })
     }
 
+    /// The bytes of an extent, which lies among the records, and of what follows it: `size` bytes if there are so many.
+    pub(super) fn read_ahead(&self, extent: BlobExtent, size: usize, context: &ReadContext) -> Result<Vec<u8>> {
+        let records = usize::try_from(self.end.saturating_sub(extent.offset)).unwrap_or(usize::MAX);
+        let length = size.min(records).max(extent.length);
+        read_owned(&*self.file, extent.offset, length, context).map_err(|error| self.in_file(error))
+    }
+
     /// The value in the bytes of its extent.
     pub(super) fn value(
         &self,

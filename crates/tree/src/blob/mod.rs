@@ -3,6 +3,8 @@
 //! ```text
 //! entry  key -> reference ---- FetchBlob ----> BlobView: which files the version has
 //!                                                 |
+//!                                              BlobCache: values in memory, of families that have one
+//!                                                 |
 //!                                              BlobSource: the open files, a bounded number of them
 //!                                                 |
 //!                                              BlobFileReader: one file; every read is verified
@@ -22,21 +24,30 @@
 //! recovery adds them to the MANIFEST (see `db::log_blobs`).
 
 mod async_read;
+mod cache;
 mod collection;
 mod file_reader;
 mod file_writer;
 mod flow;
+mod readahead;
 mod source;
 
 pub use async_read::BlobRead;
+pub use cache::{BlobCache, BlobCacheSession};
 pub use collection::BlobCollection;
 pub use file_reader::BlobFileReader;
 pub(crate) use file_writer::{BlobEncoder, BlobFileParams, BlobFileWriter};
 pub use flow::{BlobFlow, for_each_reference};
+pub(crate) use readahead::BlobReadahead;
 pub use source::{BlobPlace, BlobSource, BlobView, OwnedBlobView, closed_file};
 
+use crate::read::PinnedValue;
 use ferrock_base::Result;
+use ferrock_table::ValuePin;
 use std::fmt::Debug;
+
+/// A value that was in a blob file: read, or in place in the cache.
+pub type BlobValue = PinnedValue<ValuePin>;
 
 /// Resolves the references of one version.
 pub trait FetchBlob: Debug + Send + Sync {
@@ -45,24 +56,32 @@ pub trait FetchBlob: Debug + Send + Sync {
     /// # Errors
     /// `Corruption` naming file and offset when reference, file and key do not agree or a checksum does not match;
     /// `Incomplete` when the read may not touch files.
-    fn fetch(&self, user_key: &[u8], index: &[u8]) -> Result<Vec<u8>>;
+    fn fetch(&self, user_key: &[u8], index: &[u8]) -> Result<BlobValue>;
+
+    /// The same where that takes no read, as far as is known.
+    ///
+    /// # Errors
+    /// `Corruption` when the reference is damaged.
+    fn fetch_in_memory(&self, _user_key: &[u8], _index: &[u8]) -> Result<Option<BlobValue>> {
+        Ok(None)
+    }
 }
 
 /// A source of values for the tests of iterators and lookups.
 #[cfg(test)]
 pub(crate) mod fake {
-    use super::{FetchBlob, Result};
+    use super::{BlobValue, FetchBlob, Result};
 
     /// Returns made-up values: `blob of <key> at <index>`. The index `bad` cannot be fetched.
     #[derive(Debug)]
     pub(crate) struct FakeBlobs;
 
     impl FetchBlob for FakeBlobs {
-        fn fetch(&self, user_key: &[u8], index: &[u8]) -> Result<Vec<u8>> {
+        fn fetch(&self, user_key: &[u8], index: &[u8]) -> Result<BlobValue> {
             if index == b"bad" {
                 return Err(ferrock_base::Error::corruption("bad blob"));
             }
-            Ok([b"blob of ", user_key, b" at ", index].concat())
+            Ok([b"blob of ", user_key, b" at ", index].concat().into())
         }
     }
 }

@@ -1,8 +1,10 @@
 //! The open blob files of a database, and the view that a reader of one version has of them.
 
-use super::FetchBlob;
 use super::async_read::BlobRead;
+use super::cache::BlobCache;
 use super::file_reader::{BlobFileReader, FooterRule, read_footer};
+use super::readahead::BlobReadahead;
+use super::{BlobValue, FetchBlob};
 use crate::places::FilePlaces;
 use crate::table_cache::OpenTables;
 use crate::version::Version;
@@ -17,10 +19,14 @@ use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Files kept open when `max_open_files` sets no bound: blob files are large, so few of them hold a lot.
 const UNBOUNDED_OPEN_FILES: usize = 512;
+
+fn capacity(max_open_files: i32) -> usize {
+    usize::try_from(max_open_files).unwrap_or(UNBOUNDED_OPEN_FILES).clamp(1, UNBOUNDED_OPEN_FILES)
+}
 
 /// Opens blob files and keeps a bounded number of them open. An evicted file that is in use is closed by its last user.
 #[derive(Debug)]
@@ -28,7 +34,7 @@ pub struct BlobSource {
     file_system: Arc<dyn FileSystem>,
     places: Arc<FilePlaces>,
     options: RandomAccessOptions,
-    capacity: usize,
+    capacity: AtomicUsize,
     /// Closed where descriptors are wanting.
     open_tables: Arc<OpenTables>,
     open: RwLock<HashMap<FileNumber, OpenBlobFile>>,
@@ -49,8 +55,13 @@ impl BlobSource {
         max_open_files: i32,
         open_tables: Arc<OpenTables>,
     ) -> Self {
-        let capacity = usize::try_from(max_open_files).unwrap_or(UNBOUNDED_OPEN_FILES).clamp(1, UNBOUNDED_OPEN_FILES);
+        let capacity = AtomicUsize::new(capacity(max_open_files));
         Self { file_system, places, options, capacity, open_tables, open: RwLock::default() }
+    }
+
+    /// At most so many files are open from now on. What is too many is closed when the next one is opened.
+    pub fn set_max_open_files(&self, max_open_files: i32) {
+        self.capacity.store(capacity(max_open_files), Ordering::Relaxed);
     }
 
     /// The file, if it is open.
@@ -86,7 +97,7 @@ impl BlobSource {
         if let Some(slot) = open.get(&number) {
             return Ok(Arc::clone(&slot.reader));
         }
-        while open.len() >= self.capacity {
+        while open.len() >= self.capacity.load(Ordering::Relaxed) {
             let unused = open.iter().find(|(_, slot)| !slot.was_used.swap(false, Ordering::Relaxed));
             let victim = unused.or_else(|| open.iter().next()).map(|(number, _)| *number);
             victim.and_then(|victim| open.remove(&victim));
@@ -137,6 +148,10 @@ pub struct BlobView<'a> {
     pub version: &'a Version,
     /// The family of the version.
     pub column_family_id: u32,
+    /// Where the family's values are kept in memory.
+    pub cache: Option<&'a BlobCache>,
+    /// Whether a value that is read goes there.
+    pub fill_cache: bool,
     /// Whether values are held against their checksums.
     pub verify_checksums: bool,
     /// How deep a read may go.
@@ -148,8 +163,8 @@ pub struct BlobView<'a> {
 /// The place of a value, as its index names it.
 #[derive(Debug)]
 pub enum BlobPlace {
-    /// The index contains the value.
-    Here(Vec<u8>),
+    /// The value is in the index or in memory.
+    Here(BlobValue),
     /// The value is in a blob file that may be read.
     InFile(BlobReference),
 }
@@ -159,15 +174,18 @@ impl BlobView<'_> {
     ///
     /// # Errors
     /// `Corruption` naming the key when the index cannot be decoded; `NotSupported` for a value in a blob record of its
-    /// own table; `Incomplete` when the read may not touch files and the value is in one.
+    /// own table; `Incomplete` when the read may not touch files and the value is in no cache.
     pub fn follow(&self, user_key: &[u8], index: &[u8]) -> Result<BlobPlace> {
         let of_key = |error: Error| error.context(&format!("value of key {}", user_key.escape_ascii()));
         let reference = match BlobIndex::decode(index).map_err(of_key)? {
-            BlobIndex::Inlined { value, .. } => return Ok(BlobPlace::Here(value.to_vec())),
+            BlobIndex::Inlined { value, .. } => return Ok(BlobPlace::Here(value.to_vec().into())),
             BlobIndex::Reference { reference, .. } => reference,
         };
         if reference.file_number.0 == 0 {
             return Err(Error::not_supported("value in a blob record of its own table"));
+        }
+        if let Some(value) = self.cache.and_then(|cache| cache.get(&reference)) {
+            return Ok(BlobPlace::Here(value));
         }
         if self.read_tier == ReadTier::BlockCacheOnly {
             return Err(Error::new(
@@ -196,6 +214,17 @@ impl BlobView<'_> {
 
     fn knows(&self, reference: &BlobReference) -> bool {
         self.version.blob_files().contains_key(&reference.file_number)
+    }
+
+    /// The value that was read at a reference, kept in the cache where the read fills that.
+    ///
+    /// # Errors
+    /// `MemoryLimit` when the cache is full and says that reads then fail.
+    pub fn keep(&self, reference: &BlobReference, value: Vec<u8>) -> Result<BlobValue> {
+        match self.cache {
+            Some(cache) if self.fill_cache => cache.keep(reference, value),
+            _ => Ok(value.into()),
+        }
     }
 
     /// The error of a reference whose file cannot be opened.
@@ -230,14 +259,30 @@ impl BlobView<'_> {
 
 impl FetchBlob for BlobView<'_> {
     #[cold]
-    fn fetch(&self, user_key: &[u8], index: &[u8]) -> Result<Vec<u8>> {
+    fn fetch(&self, user_key: &[u8], index: &[u8]) -> Result<BlobValue> {
+        let reference = match self.follow(user_key, index)? {
+            BlobPlace::Here(value) => return Ok(value),
+            BlobPlace::InFile(reference) => reference,
+        };
+        let read = || {
+            let file = self.file(&reference).map_err(|error| self.explain(&reference, error))?;
+            let order = self.version.comparator().user();
+            file.read_by_order(user_key, &reference, self.verify_checksums, &self.context, order)
+        };
+        match self.cache {
+            Some(cache) if self.fill_cache => cache.load(&reference, read),
+            _ => read().map(BlobValue::from),
+        }
+    }
+
+    #[cold]
+    fn fetch_in_memory(&self, user_key: &[u8], index: &[u8]) -> Result<Option<BlobValue>> {
+        if self.cache.is_none() {
+            return Ok(None);
+        }
         match self.follow(user_key, index)? {
-            BlobPlace::Here(value) => Ok(value),
-            BlobPlace::InFile(reference) => {
-                let file = self.file(&reference).map_err(|error| self.explain(&reference, error))?;
-                let order = self.version.comparator().user();
-                file.read_by_order(user_key, &reference, self.verify_checksums, &self.context, order)
-            }
+            BlobPlace::Here(value) => Ok(Some(value)),
+            BlobPlace::InFile(_) => Ok(None),
         }
     }
 }
@@ -251,6 +296,10 @@ pub struct OwnedBlobView {
     pub version: Arc<Version>,
     /// The family of the version.
     pub column_family_id: u32,
+    /// Where the family's values are kept in memory.
+    pub cache: Option<Arc<BlobCache>>,
+    /// Whether a value that is read goes there.
+    pub fill_cache: bool,
     /// Whether values are held against their checksums.
     pub verify_checksums: bool,
     /// How deep a read may go.
@@ -259,16 +308,44 @@ pub struct OwnedBlobView {
     pub context: ReadContext,
 }
 
-impl FetchBlob for OwnedBlobView {
-    fn fetch(&self, user_key: &[u8], index: &[u8]) -> Result<Vec<u8>> {
-        let view = BlobView {
+impl OwnedBlobView {
+    /// As [`fetch`](FetchBlob::fetch), past the cache and through the buffers of a compaction.
+    pub(crate) fn fetch_ahead(
+        &self,
+        readahead: &mut BlobReadahead,
+        user_key: &[u8],
+        index: &[u8],
+    ) -> Result<BlobValue> {
+        let view = BlobView { cache: None, ..self.borrowed() };
+        let reference = match view.follow(user_key, index)? {
+            BlobPlace::Here(value) => return Ok(value),
+            BlobPlace::InFile(reference) => reference,
+        };
+        let file = view.file(&reference).map_err(|error| view.explain(&reference, error))?;
+        let order = self.version.comparator().user();
+        readahead.read(&file, user_key, &reference, &self.context, order).map(BlobValue::from)
+    }
+
+    fn borrowed(&self) -> BlobView<'_> {
+        BlobView {
             source: &self.source,
             version: &self.version,
             column_family_id: self.column_family_id,
+            cache: self.cache.as_deref(),
+            fill_cache: self.fill_cache,
             verify_checksums: self.verify_checksums,
             read_tier: self.read_tier,
             context: self.context,
-        };
-        view.fetch(user_key, index)
+        }
+    }
+}
+
+impl FetchBlob for OwnedBlobView {
+    fn fetch(&self, user_key: &[u8], index: &[u8]) -> Result<BlobValue> {
+        self.borrowed().fetch(user_key, index)
+    }
+
+    fn fetch_in_memory(&self, user_key: &[u8], index: &[u8]) -> Result<Option<BlobValue>> {
+        self.borrowed().fetch_in_memory(user_key, index)
     }
 }

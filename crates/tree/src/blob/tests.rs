@@ -94,6 +94,8 @@ impl Bench {
             source: &self.source,
             version: &self.version,
             column_family_id: FAMILY,
+            cache: None,
+            fill_cache: true,
             verify_checksums: true,
             read_tier,
             context: ReadContext::default(),
@@ -104,13 +106,16 @@ impl Bench {
     fn fetch(&self, key: &str, reference: &BlobReference) -> Result<Vec<u8>> {
         for verify_checksums in [false, true] {
             let view = BlobView { verify_checksums, ..self.view(ReadTier::All) };
-            let (blocking, future) =
-                (view.fetch(key.as_bytes(), &reference.encode()), fetch_async(&view, key, reference));
+            let (blocking, future) = (fetched(&view, key, reference), fetch_async(&view, key, reference));
             let texts = |read: &Result<Vec<u8>>| read.clone().map_err(|error| (error.kind(), error.to_string()));
             assert_eq!(texts(&blocking), texts(&future));
         }
-        self.view(ReadTier::All).fetch(key.as_bytes(), &reference.encode())
+        fetched(&self.view(ReadTier::All), key, reference)
     }
+}
+
+fn fetched(view: &BlobView<'_>, key: &str, reference: &BlobReference) -> Result<Vec<u8>> {
+    view.fetch(key.as_bytes(), &reference.encode()).map(BlobValue::into_vec)
 }
 
 fn fetch_async(view: &BlobView<'_>, key: &str, reference: &BlobReference) -> Result<Vec<u8>> {

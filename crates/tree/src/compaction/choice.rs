@@ -2,10 +2,10 @@
 
 use crate::version::boundary::BoundaryRange;
 use crate::version::{FileMetadata, Version};
-use ferrock_base::Comparator;
 use ferrock_base::internal_key::user_key;
 use ferrock_base::sst_partitioner::{PartitionerContext, SstPartitioner};
-use ferrock_options::ColumnFamilyOptions;
+use ferrock_base::{Comparator, Temperature};
+use ferrock_options::{ColumnFamilyOptions, CompressionType};
 use std::sync::Arc;
 
 /// Why a compaction was chosen.
@@ -33,6 +33,8 @@ pub enum CompactionReason {
     FifoReduceNumFiles,
     /// The end of a queue is older than `ttl`.
     FifoTtl,
+    /// A table of a queue is old enough for another temperature.
+    ChangeTemperature,
     /// All sorted runs but the oldest are too large beside it.
     UniversalSizeAmplification,
     /// Sorted runs are of sizes that fit each other.
@@ -42,6 +44,31 @@ pub enum CompactionReason {
 }
 
 impl CompactionReason {
+    /// Every reason.
+    pub const ALL: [Self; 15] = [
+        Self::Level0FilesNum,
+        Self::LevelMaxLevelSize,
+        Self::FilesMarkedForCompaction,
+        Self::BottommostFiles,
+        Self::Ttl,
+        Self::PeriodicCompaction,
+        Self::ForcedBlobGc,
+        Self::ManualCompaction,
+        Self::FifoMaxSize,
+        Self::FifoReduceNumFiles,
+        Self::FifoTtl,
+        Self::ChangeTemperature,
+        Self::UniversalSizeAmplification,
+        Self::UniversalSizeRatio,
+        Self::UniversalSortedRunNum,
+    ];
+
+    /// The reason with a [name](Self::name).
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.name() == name)
+    }
+
     /// RocksDB's name, as the LOG and listeners give it.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -57,6 +84,7 @@ impl CompactionReason {
             Self::FifoMaxSize => "FIFOMaxSize",
             Self::FifoReduceNumFiles => "FIFOReduceNumFiles",
             Self::FifoTtl => "FIFOTtl",
+            Self::ChangeTemperature => "ChangeTemperature",
             Self::UniversalSizeAmplification => "UniversalSizeAmplification",
             Self::UniversalSizeRatio => "UniversalSizeRatio",
             Self::UniversalSortedRunNum => "UniversalSortedRunNum",
@@ -73,6 +101,16 @@ pub enum CompactionKind {
     Move,
     /// They are removed and not read.
     Drop,
+    /// Their bytes are copied to new files, for another temperature.
+    Copy,
+}
+
+impl CompactionKind {
+    /// True when the output is new files.
+    #[must_use]
+    pub fn writes_files(self) -> bool {
+        matches!(self, Self::Merge | Self::Copy)
+    }
 }
 
 /// Files of one level, in the level's order.
@@ -105,8 +143,8 @@ pub struct CompactionChoice {
     pub output_level: usize,
     /// The directory that its output goes to, as an entry of `cf_paths`.
     pub output_path_id: u32,
-    /// The output is compressed as the options say; `false`: not at all.
-    pub is_compressed: bool,
+    /// How the output is compressed; `None`: as the options say.
+    pub compression: Option<CompressionType>,
     /// Input files: those of the start level first, then those of the output level they overlap; of sorted runs
     /// that become one all of them, newest first; of files that are dropped those of any levels. None is empty.
     pub inputs: Vec<LevelInputs>,
@@ -115,9 +153,11 @@ pub struct CompactionChoice {
     pub grandparents: Vec<Arc<FileMetadata>>,
     /// What becomes of the input files.
     pub kind: CompactionKind,
+    /// The temperature of the output; `None`: that of the options.
+    pub output_temperature: Option<Temperature>,
     /// No deeper level holds data of the range: tombstones and old versions can go, sequence numbers can become 0.
     pub is_bottommost: bool,
-    /// Bytes after which an output file is finished; `u64::MAX` for a single file.
+    /// Bytes of an output file; `u64::MAX` for a single file. See [`most_output_bytes`](Self::most_output_bytes).
     pub max_output_file_size_bytes: u64,
     /// Bytes of inputs and grandparents that one compaction should touch.
     pub max_compaction_bytes: u64,
@@ -147,17 +187,45 @@ impl CompactionChoice {
             start_level: inputs.first().map_or(output_level, |inputs| inputs.level),
             output_level,
             output_path_id: 0,
-            is_compressed: true,
+            compression: None,
             epoch_number: files.filter_map(|file| file.epoch_number).min(),
             inputs,
             grandparents: Vec::new(),
             kind,
+            output_temperature: None,
             is_bottommost: false,
             max_output_file_size_bytes: u64::MAX,
             max_compaction_bytes: u64::MAX,
             next_compact_cursor: None,
             score: 0.0,
         }
+    }
+
+    /// True for a merge into the last of several levels, which is long and which writers seldom wait for.
+    #[must_use]
+    pub fn merges_into_last_level(&self) -> bool {
+        let last = self.version.num_levels() - 1;
+        self.kind == CompactionKind::Merge && last > 0 && self.output_level == last
+    }
+
+    /// The oldest of the sorted runs among the inputs, without the others: what has to stay where it is until the
+    /// compaction, which is chosen anew when it begins, has a thread. Newer runs can be merged meanwhile.
+    #[must_use]
+    pub fn of_oldest_run(&self) -> Self {
+        let mut inputs: Vec<LevelInputs> = self.inputs.last().cloned().into_iter().collect();
+        if let Some(oldest) = inputs.first_mut().filter(|inputs| inputs.level == 0) {
+            oldest.files.drain(..oldest.files.len().saturating_sub(1));
+        }
+        let start_level = inputs.first().map_or(self.start_level, |inputs| inputs.level);
+        Self { inputs, start_level, ..self.clone() }
+    }
+
+    /// Bytes after which an output file is finished, wherever it ends. Where files lie below, it may become twice as
+    /// large as the others, to end where one of those ends: a later compaction then has fewer of them to rewrite.
+    #[must_use]
+    pub fn most_output_bytes(&self) -> u64 {
+        let may_grow = !self.is_bottommost && !self.grandparents.is_empty();
+        self.max_output_file_size_bytes.saturating_mul(if may_grow { 2 } else { 1 })
     }
 
     /// Every input file with its level.

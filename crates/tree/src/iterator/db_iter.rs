@@ -15,16 +15,19 @@
 //! The iterator owns everything it needs: `owner` keeps memtables and tables alive and is dropped last.
 
 mod backward;
+mod deleted_runs;
 mod pause_state;
 mod pausing;
 
-use self::pause_state::{NotNow, Pausing, Search, Stop};
+pub use self::deleted_runs::ScanMemory;
+use self::deleted_runs::{Passed, Walk};
+use self::pause_state::{InMemoryOnly, Pausing, Search, Stop};
 use super::limit::RowLimit;
 use super::merging::MergingIterator;
 use super::source::TombstoneIterator;
-use crate::blob::FetchBlob;
-use crate::read::merge::{MergeBase, full_merge, visible_value};
-use crate::read::pinned::{PinValue, PinnedValue};
+use crate::blob::{BlobValue, FetchBlob};
+use crate::read::merge::{Fetched, MergeBase, full_merge, visible_value};
+use crate::read::pinned::{Pin, PinValue, PinnedValue};
 use crate::read::view::ReadView;
 use ferrock_base::comparator::Comparator;
 use ferrock_base::internal_key::{ParsedInternalKey, TRAILER_SIZE, append_internal_key, user_key};
@@ -34,7 +37,6 @@ use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
 use ferrock_base::{Error, ErrorKind, Result, SeekTarget};
 use ferrock_table::{LimitReads, ScanBounds};
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -69,6 +71,8 @@ pub struct DbIteratorOptions {
     pub max_sequential_skip_in_iterations: u64,
     /// Hidden entries that one step may pass over before the iterator gives up with `Incomplete`; 0: no bound.
     pub max_skippable_internal_keys: u64,
+    /// What is remembered for the scans after this one.
+    pub memory: Option<ScanMemory>,
 }
 
 impl DbIteratorOptions {
@@ -88,6 +92,7 @@ impl DbIteratorOptions {
             limit_reads: LimitReads::default(),
             max_sequential_skip_in_iterations: 8,
             max_skippable_internal_keys: 0,
+            memory: None,
         }
     }
 }
@@ -100,8 +105,8 @@ enum Position {
     Inner,
     /// Forward, in the inner iterator; the range is the user's part of the inner value.
     InnerPart(Range<usize>),
-    /// Forward, in the inner iterator; the value was fetched into `saved_value`.
-    InnerFetched,
+    /// Forward, in the inner iterator; the value was fetched.
+    InnerFetched(BlobValue),
     /// Forward, saved; the inner iterator is at or before the key's remaining versions, or behind them.
     SavedForward,
     /// Backward, saved; the inner iterator is before the key.
@@ -125,6 +130,7 @@ pub struct DbIterator<I, O> {
     is_narrowed: bool,
     pausing: Pausing,
     target: Vec<u8>,
+    passed: Passed,
     error: Option<Error>,
     /// Held only to keep memtables and tables alive.
     _owner: O,
@@ -147,6 +153,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             is_narrowed: false,
             pausing: Pausing::default(),
             target: Vec::new(),
+            passed: Passed::default(),
             error: None,
             _owner: owner,
         };
@@ -190,7 +197,8 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             Position::Inner => self.inner.value(),
             Position::InnerPart(range) => self.inner.value().get(range.clone()).unwrap_or_default(),
             Position::Invalid => &[],
-            Position::InnerFetched | Position::SavedForward | Position::SavedBackward => &self.saved_value,
+            Position::InnerFetched(value) => value,
+            Position::SavedForward | Position::SavedBackward => &self.saved_value,
         }
     }
 
@@ -201,6 +209,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     {
         let pin = match self.position {
             Position::Inner | Position::InnerPart(_) => self.inner.current_child().and_then(PinValue::value_pin),
+            Position::InnerFetched(PinnedValue::Pinned(ref pin, _)) => Pin::of_blob(pin),
             _ => None,
         };
         PinnedValue::new(self.value(), pin)
@@ -292,9 +301,10 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     #[inline]
     pub fn next(&mut self) {
         self.inner.note_row();
+        self.count_step();
         match self.position {
             Position::Invalid => {}
-            Position::Inner | Position::InnerPart(_) | Position::InnerFetched => {
+            Position::Inner | Position::InnerPart(_) | Position::InnerFetched(_) => {
                 self.inner.next();
                 if !self.take_plain_put() {
                     self.find_forward(true);
@@ -313,7 +323,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.inner.note_row();
         match self.position {
             Position::Invalid => return,
-            Position::Inner | Position::InnerPart(_) | Position::InnerFetched | Position::SavedForward => {
+            Position::Inner | Position::InnerPart(_) | Position::InnerFetched(_) | Position::SavedForward => {
                 self.seek_before_saved_key();
             }
             Position::SavedBackward => {}
@@ -327,6 +337,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.position = Position::Invalid;
         self.error = None;
         self.pausing.clear();
+        self.passed.end_steps(self.options.memory.as_ref());
         self.inner.restart_rows();
         if prefix.is_some() || self.is_narrowed {
             self.limit_children(prefix.as_deref());
@@ -488,22 +499,41 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     }
 
     fn find_forward_from(&mut self, search: Search) {
+        let mut walk = Walk::default();
+        if let Some(value_type) = self.search_forward(search, &mut walk) {
+            self.end_walk(&mut walk);
+            self.note_step();
+            return self.settle_forward(value_type);
+        }
+        self.end_walk(&mut walk);
+        self.note_step();
+    }
+
+    /// The type of the newest visible version of the next live key, on which the inner iterator stands then.
+    fn search_forward(&mut self, search: Search, walk: &mut Walk) -> Option<ValueType> {
         self.position = Position::Invalid;
         let Search { mut skipping, mut skipped, mut covered, mut hidden } = search;
         while self.inner.valid() {
             let parsed = match ParsedInternalKey::parse(self.inner.key()) {
                 Ok(parsed) => parsed,
-                Err(error) => return self.fail(error),
+                Err(error) => {
+                    self.fail(error);
+                    return None;
+                }
             };
             if self.is_beyond_upper(parsed.user_key) || self.leaves_prefix(parsed.user_key) {
-                return;
+                return None;
             }
             let (sequence, value_type) = (parsed.sequence, parsed.value_type);
             let same_key = (skipping || skipped > 0) && self.is_saved_key(parsed.user_key);
             if (skipping && same_key) || !self.options.view.sees(sequence) {
+                if !self.options.view.sees(sequence) {
+                    self.end_walk(walk);
+                }
+                self.note_passed(walk);
                 hidden += 1;
                 if self.gives_up_after(hidden) {
-                    return;
+                    return None;
                 }
                 skipped = if same_key { skipped + 1 } else { 1 };
                 if !same_key {
@@ -526,15 +556,20 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             }
             let deleted_by_range = self.is_covered(sequence);
             if !deleted_by_range && !value_type.is_point_tombstone() {
-                return self.settle_forward(value_type);
+                return Some(value_type);
             }
             covered = if deleted_by_range { covered + 1 } else { 0 };
+            self.note_passed(walk);
             hidden += 1;
             if self.gives_up_after(hidden) {
-                return;
+                return None;
             }
             self.save_inner_key();
             (skipping, skipped) = (true, 0);
+            if self.leap_over_run(walk) {
+                covered = 0;
+                continue;
+            }
             if covered > COVERED_BEFORE_LEAP {
                 covered = 0;
                 if self.inner.skip_covered_forward(self.options.view.newest()) {
@@ -544,6 +579,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             self.inner.next();
         }
         self.pause_in_search(|| Search { skipping, skipped, covered, hidden });
+        None
     }
 
     /// The inner iterator is on the newest visible version of a live key.
@@ -572,24 +608,17 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         }
     }
 
-    /// Where values in blob files are fetched.
-    fn blobs(&self) -> Option<&dyn FetchBlob> {
-        if self.pausing.is_on() { Some(&NotNow) } else { self.options.blobs.as_deref() }
-    }
-
     /// Shows the value under the inner iterator: where it lies, or fetched.
     fn show_inner(&mut self, value_type: ValueType) -> Result<Position> {
         let stored = self.inner.value();
-        match visible_value(user_key(self.inner.key()), value_type, stored, self.blobs())? {
-            Cow::Borrowed([]) => Ok(Position::InnerPart(0..0)),
-            Cow::Borrowed(part) => {
+        let (pauses, blobs) = (self.pausing.is_on(), self.options.blobs.as_deref());
+        match visible_if_pausing(pauses, user_key(self.inner.key()), value_type, stored, blobs)? {
+            Fetched::Stored([]) => Ok(Position::InnerPart(0..0)),
+            Fetched::Stored(part) => {
                 let start = part.as_ptr() as usize - stored.as_ptr() as usize;
                 Ok(Position::InnerPart(start..start + part.len()))
             }
-            Cow::Owned(fetched) => {
-                self.saved_value = fetched;
-                Ok(Position::InnerFetched)
-            }
+            Fetched::Blob(value) => Ok(Position::InnerFetched(value)),
         }
     }
 
@@ -614,8 +643,9 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
                 break;
             }
             if parsed.value_type != ValueType::Merge {
-                let (key, blobs) = (&self.saved_key, self.blobs());
-                let existing = visible_value(key, parsed.value_type, self.inner.value(), blobs)?;
+                let (pauses, blobs) = (self.pausing.is_on(), self.options.blobs.as_deref());
+                let (key, stored) = (&self.saved_key, self.inner.value());
+                let existing = visible_if_pausing(pauses, key, parsed.value_type, stored, blobs)?;
                 self.operands.reverse();
                 let base = MergeBase::Value(&existing);
                 return merge_operands(&self.options, key, base, &self.operands, &mut self.saved_value);
@@ -626,6 +656,26 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.inner.status()?;
         self.operands.reverse();
         merge_operands(&self.options, &self.saved_key, MergeBase::None, &self.operands, &mut self.saved_value)
+    }
+}
+
+/// [`visible_value`] of an iterator that pauses where it would read a value, or reads it.
+fn visible_if_pausing<'v>(
+    pauses: bool,
+    key: &[u8],
+    value_type: ValueType,
+    stored: &'v [u8],
+    blobs: Option<&dyn FetchBlob>,
+) -> Result<Fetched<'v>> {
+    match blobs {
+        Some(blobs) if pauses => visible_value(key, value_type, stored, Some(&InMemoryOnly(blobs))),
+        blobs => visible_value(key, value_type, stored, blobs),
+    }
+}
+
+impl<I, O> Drop for DbIterator<I, O> {
+    fn drop(&mut self) {
+        self.passed.end_steps(self.options.memory.as_ref());
     }
 }
 

@@ -137,6 +137,26 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         self.current.map(|child| &self.children[child])
     }
 
+    /// True when the iterator stands on the newest child.
+    #[inline]
+    pub(super) fn stands_on_newest_child(&self) -> bool {
+        self.current == Some(0)
+    }
+
+    /// Places the newest child at the current key again, so that it shows what was inserted since it was placed. For
+    /// memtables.
+    pub(super) fn place_newest_child_again(&mut self) {
+        let Some(current) = self.current else { return };
+        let mut target = std::mem::take(&mut self.scratch);
+        target.clear();
+        target.extend_from_slice(self.children[current].key());
+        if let Some(newest) = self.children.first_mut() {
+            newest.place(SeekTarget::AtOrAfter(&target), true);
+        }
+        self.scratch = target;
+        self.rebuild();
+    }
+
     /// False when no child has shown a range tombstone yet.
     #[inline]
     #[must_use]

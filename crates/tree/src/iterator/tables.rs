@@ -14,6 +14,10 @@ impl Pin for ValuePin {
     fn bytes(&self) -> &[u8] {
         self.value()
     }
+
+    fn of_blob(pin: &ValuePin) -> Option<Self> {
+        Some(pin.clone())
+    }
 }
 
 impl PinValue for TableIter {

@@ -10,10 +10,14 @@
 
 use super::plan::OutputPlan;
 use super::{JobEnv, WrittenFiles};
-use crate::blob::{BlobEncoder, BlobFileParams, BlobFileWriter};
+use crate::blob::{BlobCache, BlobEncoder, BlobFileParams, BlobFileWriter};
+use crate::version::BlobFileMetadata;
+use ferrock_base::compaction_filter::TableFileCreationReason;
 use ferrock_base::{FileNumber, Result};
 use ferrock_format::blob_index::BlobReference;
+use ferrock_format::file_name;
 use ferrock_format::version_edit::BlobFileAddition;
+use ferrock_options::PrepopulateBlobCache;
 use ferrock_vfs::WritableOptions;
 
 /// Writes the blob files of a job.
@@ -23,6 +27,8 @@ pub(super) struct BlobOutput<'a> {
     options: WritableOptions,
     encoder: BlobEncoder,
     open: Option<BlobFileWriter>,
+    /// Takes what is written: `prepopulate_blob_cache`.
+    warmed: Option<&'a BlobCache>,
 }
 
 impl<'a> BlobOutput<'a> {
@@ -34,7 +40,12 @@ impl<'a> BlobOutput<'a> {
             return Ok(None);
         }
         let encoder = BlobEncoder::new(settings.blob_compression_type, &settings.blob_compression_opts.0)?;
-        Ok(Some(Self { env, plan, options, encoder, open: None }))
+        let warms = match settings.prepopulate_blob_cache {
+            PrepopulateBlobCache::Disable => false,
+            PrepopulateBlobCache::FlushOnly => plan.reason == TableFileCreationReason::Flush,
+        };
+        let warmed = plan.context.family.blob_cache.as_deref().filter(|_| warms);
+        Ok(Some(Self { env, plan, options, encoder, open: None, warmed }))
     }
 
     /// Writes a value, if it is large enough, and returns the reference to it.
@@ -58,6 +69,9 @@ impl<'a> BlobOutput<'a> {
         }
         let Some(open) = &mut self.open else { return Ok(None) };
         let reference = open.add(user_key, self.encoder.encode(value)?)?;
+        if let Some(cache) = self.warmed {
+            cache.warm(&reference, value);
+        }
         if open.size() >= blob_file_size {
             complete.extend(self.finish()?);
         }
@@ -81,7 +95,10 @@ impl<'a> BlobOutput<'a> {
     /// Completes the open file, if there is one.
     pub(super) fn finish(&mut self) -> Result<Option<BlobFileAddition>> {
         let context = self.plan.context;
-        let finish = |open: BlobFileWriter| open.finish(&*context.file_system, context.family.id);
-        self.open.take().map(finish).transpose()
+        let Some(open) = self.open.take() else { return Ok(None) };
+        let file = open.finish(&*context.file_system, context.family.id)?;
+        let path = context.family.blob_directory().join(file_name::blob(file.number));
+        self.env.note_output(path, BlobFileMetadata::new(file.clone()).file_size_bytes())?;
+        Ok(Some(file))
     }
 }

@@ -3,12 +3,14 @@
 //! The inputs are marked before the job starts and stay marked until it ended, so jobs that run at once never share a
 //! file. Readers keep their Versions: jobs and readers never wait for each other.
 
+use super::copy;
 use super::filter::filter_of;
 use super::outputs::TableOutput;
-use super::parts::{Part, parts_of};
+use super::parts::{KeyPart, parts_of};
 use super::plan::OutputPlan;
+use super::preserved_times::PreservedTimes;
 use super::verify::verify;
-use super::{JobContext, JobEnv, JobOutput, WrittenFiles, check_entries, write_tables};
+use super::{EntriesRead, JobContext, JobEnv, JobOutput, WrittenFiles, check_entries, write_tables};
 use crate::blob::{BlobCollection, BlobFlow, FetchBlob};
 use crate::compaction::choice::{CompactionChoice, CompactionKind};
 use crate::compaction::iterator::{
@@ -17,15 +19,23 @@ use crate::compaction::iterator::{
 };
 use crate::iterator::tables::{Child, table_level_iterator_for_job};
 use crate::iterator::{ChildIterator, MergingIterator, RangeTombstoneSource, SourceIterator};
+use crate::table_cache::TableCache;
 use crate::version::{KeyNotBeyondLevel, Version};
 use ferrock_base::compaction_filter::{FilterContext, TableFileCreationReason};
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::version_edit::{DeletedFile, NewFile, VersionEdit};
+use ferrock_options::CompactionStyle;
 use ferrock_table::options::TableFactory;
 use ferrock_table::{FailedCollector, Table, TableReadOptions};
 use ferrock_vfs::IoPriority;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+
+/// With more tables than these read at the same time, each reads less ahead.
+const FULL_STREAMS: usize = 4;
+/// But no less than this, where a device still reads at nearly its full speed.
+const LEAST_READAHEAD_BYTES: usize = 256 << 10;
 
 /// A compaction to be run.
 #[derive(Debug)]
@@ -38,6 +48,10 @@ pub struct CompactionJob<'a> {
     pub is_manual: bool,
     /// Which blob files the compaction empties.
     pub collection: BlobCollection,
+    /// The part of the inputs that is compacted; `None`: all of them.
+    pub within: Option<KeyPart>,
+    /// Parts that may be merged at once; 0: as the database's options say.
+    pub max_subcompactions: u32,
 }
 
 impl CompactionJob<'_> {
@@ -53,6 +67,7 @@ impl CompactionJob<'_> {
             }),
             CompactionKind::Move => Ok(JobOutput { files: self.moved_files(), ..JobOutput::default() }),
             CompactionKind::Drop => Ok(JobOutput::default()),
+            CompactionKind::Copy => copy::copy_inputs(self.context, self.choice, env),
         }
     }
 
@@ -86,8 +101,9 @@ impl CompactionJob<'_> {
 
     fn merge(&self, env: &dyn JobEnv, factory: &TableFactory, is_out_of_limits: &mut bool) -> Result<JobOutput> {
         let (family, choice) = (&self.context.family, self.choice);
+        env.check_stop()?;
         // Of open tables more is known.
-        let held = self.held_entries()?;
+        let held = held_entries(&family.table_cache, choice)?;
         let plan = OutputPlan {
             context: self.context,
             level: choice.output_level,
@@ -97,11 +113,17 @@ impl CompactionJob<'_> {
             is_bottommost: choice.is_bottommost,
             oldest_ancestor_time: oldest_ancestor_time(choice),
             newest_key_time: choice.input_files().map(|(_, file)| file.newest_key_time_secs()).max().unwrap_or(0),
-            is_compressed: choice.is_compressed,
+            compression: choice.compression,
+            chosen_temperature: choice.output_temperature,
+            times: PreservedTimes::of_compaction(self.context, choice),
             priority: IoPriority::Low,
             collect_blobs_below: self.collection.below(&choice.version),
         };
-        let parts = parts_of(choice, &family.table_cache, self.context.db.max_subcompactions as usize)?;
+        let most = match self.max_subcompactions {
+            0 => self.context.db.max_subcompactions,
+            most => most,
+        };
+        let parts = parts_of(choice, self.within.as_ref(), &family.table_cache, most as usize)?;
         let done: Vec<OnceLock<PartOutput>> = parts.iter().map(|_| OnceLock::new()).collect();
         let has_failed = AtomicBool::new(false);
         let env = Stoppable { env, is_stopped: &has_failed };
@@ -127,9 +149,10 @@ impl CompactionJob<'_> {
             };
         }
         output.garbage = read.garbage(&output.blobs, &choice.version);
+        output.read = EntriesRead { entries: dropped.input_entries, is_exact: !dropped.skipped_by_filter };
         let checked = result
             .and_then(|()| match held {
-                Some(held) if !dropped.skipped_by_filter => {
+                Some(held) if !dropped.skipped_by_filter && self.within.is_none() => {
                     check_entries(family, "compaction", "tables", dropped.input_entries, held)
                 }
                 _ => Ok(()),
@@ -145,7 +168,13 @@ impl CompactionJob<'_> {
     }
 
     /// Reads the inputs of one part and writes its outputs.
-    fn merge_part(&self, env: &dyn JobEnv, plan: &OutputPlan<'_>, factory: &TableFactory, part: &Part) -> PartOutput {
+    fn merge_part(
+        &self,
+        env: &dyn JobEnv,
+        plan: &OutputPlan<'_>,
+        factory: &TableFactory,
+        part: &KeyPart,
+    ) -> PartOutput {
         let (family, choice) = (&self.context.family, self.choice);
         let Inputs { children, tombstones } = match self.open_inputs() {
             Ok(inputs) => inputs,
@@ -159,7 +188,7 @@ impl CompactionJob<'_> {
             is_bottommost: choice.is_bottommost,
             keys: choice.version.key_not_beyond_level(choice.output_level, choice.is_bottommost),
         };
-        let options = match self.iterator_options(part) {
+        let options = match self.iterator_options(plan, part) {
             Ok(options) => options,
             Err(error) => return PartOutput::failed(error),
         };
@@ -180,14 +209,8 @@ impl CompactionJob<'_> {
         }
     }
 
-    /// Entries that the inputs hold; `None` where a table does not say.
-    fn held_entries(&self) -> Result<Option<u64>> {
-        let tables = &self.context.family.table_cache;
-        self.choice.input_files().try_fold(Some(0), |sum, (_, file)| Ok(entries_with(sum, &tables.get_for_job(file)?)))
-    }
-
     /// Those of one part, which has a filter of its own if a factory makes them.
-    fn iterator_options(&self, part: &Part) -> Result<CompactionIteratorOptions> {
+    fn iterator_options(&self, plan: &OutputPlan<'_>, part: &KeyPart) -> Result<CompactionIteratorOptions> {
         let (family, choice) = (&self.context.family, self.choice);
         let filter_context = FilterContext {
             is_bottommost: choice.is_bottommost,
@@ -207,6 +230,7 @@ impl CompactionJob<'_> {
                 filter_context,
             )?,
             bottommost: choice.is_bottommost,
+            preserve_sequence_after: plan.times.preserve_after,
             start: part.begin.clone(),
             end: part.end.clone(),
             ..CompactionIteratorOptions::new(family.comparator.clone(), Vec::new())
@@ -223,13 +247,24 @@ impl CompactionJob<'_> {
             largest: file.largest.clone(),
             size_bytes: file.size_bytes,
         });
+        let most_bytes = match self.context.family.options.target_file_size_is_upper_bound {
+            true => choice.max_output_file_size_bytes,
+            false => choice.most_output_bytes(),
+        };
         OutputSplitter::new(
             comparator,
             choice.max_output_file_size_bytes.min(factory.cut_bytes()),
             choice.max_compaction_bytes,
             grandparents.collect(),
         )
+        .growing_to(most_bytes.min(factory.cut_bytes()))
+        .only_at_limit(self.context.family.options.compaction_style == CompactionStyle::Universal)
         .with_partitioner(choice.partitioner(&self.context.family.options))
+    }
+
+    /// How many tables a part reads at the same time.
+    fn streams(&self) -> usize {
+        self.choice.inputs.iter().map(|inputs| if inputs.level == 0 { inputs.files.len() } else { 1 }).sum()
     }
 
     fn open_inputs(&self) -> Result<Inputs> {
@@ -237,7 +272,7 @@ impl CompactionJob<'_> {
         let read_options = TableReadOptions {
             fill_cache: false,
             total_order_seek: true,
-            readahead_bytes: self.context.db.compaction_readahead_size,
+            readahead_bytes: readahead_bytes(self.context.db.compaction_readahead_size, self.streams()),
             ..TableReadOptions::default()
         };
         let mut opened = Inputs { children: Vec::new(), tombstones: Vec::new() };
@@ -265,6 +300,13 @@ impl CompactionJob<'_> {
         }
         Ok(opened)
     }
+}
+
+/// What one of so many `streams` reads ahead, if one alone reads `configured` bytes: all together hold no more than
+/// [`FULL_STREAMS`] would. Thirty tables of level 0 with 2 MiB each were more memory than the memtables had.
+fn readahead_bytes(configured: usize, streams: usize) -> usize {
+    let shared = (configured / streams.max(1)).saturating_mul(FULL_STREAMS);
+    shared.max(LEAST_READAHEAD_BYTES).min(configured)
 }
 
 /// The tables that a compaction reads.
@@ -318,6 +360,10 @@ impl JobEnv for Stoppable<'_> {
         self.env.discard(files);
     }
 
+    fn note_output(&self, path: PathBuf, bytes: u64) -> Result<()> {
+        self.env.note_output(path, bytes)
+    }
+
     fn note_block_based(&self, family: &str, reason: &Error) {
         self.env.note_block_based(family, reason);
     }
@@ -349,6 +395,11 @@ impl DeeperLevels for DeeperInVersion {
     }
 }
 
+/// Entries that the inputs hold, without range tombstones; `None` where a table does not say.
+pub(super) fn held_entries(tables: &TableCache, choice: &CompactionChoice) -> Result<Option<u64>> {
+    choice.input_files().try_fold(Some(0), |sum, (_, file)| Ok(entries_with(sum, &tables.get_for_job(file)?)))
+}
+
 fn entries_with(sum: Option<u64>, table: &Table) -> Option<u64> {
     let properties = table.properties();
     // Tables written before the format version was recorded do not keep the count exactly.
@@ -361,4 +412,22 @@ fn entries_with(sum: Option<u64>, table: &Table) -> Option<u64> {
 fn oldest_ancestor_time(choice: &CompactionChoice) -> u64 {
     let known = choice.input_files().map(|(_, file)| file.oldest_ancester_time_secs).filter(|time| *time > 0);
     known.min().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_share_what_is_read_ahead() {
+        let configured = 2 << 20;
+        for (streams, bytes) in
+            [(0, 2 << 20), (1, 2 << 20), (4, 2 << 20), (8, 1 << 20), (32, 256 << 10), (1000, 256 << 10)]
+        {
+            assert_eq!(readahead_bytes(configured, streams), bytes, "{streams}");
+        }
+        assert_eq!(readahead_bytes(0, 10), 0, "none was asked for");
+        assert_eq!(readahead_bytes(100, 10), 100);
+        assert_eq!(readahead_bytes(usize::MAX, 8), usize::MAX / 8 * 4);
+    }
 }

@@ -3,6 +3,7 @@
 use super::filter::filter_of;
 use super::outputs::TableOutput;
 use super::plan::OutputPlan;
+use super::preserved_times::PreservedTimes;
 use super::verify::verify;
 use super::{JobContext, JobEnv, JobOutput, check_entries, write_tables};
 use crate::blob::FetchBlob;
@@ -14,6 +15,7 @@ use crate::iterator::tables::Child;
 use crate::iterator::{ChildIterator, MergingIterator, RangeTombstoneSource, SourceIterator};
 use ferrock_base::Result;
 use ferrock_base::compaction_filter::{FilterContext, TableFileCreationReason};
+use ferrock_format::compression::CompressionType;
 use ferrock_memtable::MemTable;
 use ferrock_table::options::TableFactory;
 use ferrock_vfs::IoPriority;
@@ -50,9 +52,11 @@ impl FlushJob<'_> {
             reason: self.reason,
             base_level: 1,
             is_bottommost: false,
-            is_compressed: family.options.compresses_flushes(),
+            compression: (!family.options.compresses_flushes()).then_some(CompressionType::NoCompression),
+            chosen_temperature: None,
             oldest_ancestor_time: now,
             newest_key_time: now,
+            times: PreservedTimes::of_flush(self.context),
             priority: IoPriority::High,
             collect_blobs_below: None,
         };

@@ -16,18 +16,23 @@
 
 mod blob_output;
 mod compaction;
+mod copy;
 mod filter;
 mod flush;
 mod outputs;
 mod parts;
 mod plan;
+mod preserved_times;
+pub mod remote;
 #[cfg(test)]
 mod tests;
 mod verify;
 
 pub use compaction::CompactionJob;
 pub use flush::FlushJob;
+pub use parts::KeyPart;
 
+use crate::seqno_time::SeqnoToTimeMapping;
 use crate::table_cache::TableCache;
 use crate::version::{BlobFileMetadata, Version};
 use ferrock_base::clock::Clock;
@@ -44,7 +49,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::blob::{BlobFlow, OwnedBlobView};
+use crate::blob::{BlobCache, BlobFlow, OwnedBlobView};
 use verify::EntriesDigest;
 
 /// Services that a job needs from its caller.
@@ -61,6 +66,12 @@ pub trait JobEnv: Sync {
 
     /// Gives the numbers back and removes those of the files that exist, under any of their names: the job failed.
     fn discard(&self, files: &WrittenFiles);
+
+    /// Called for each table and blob file that is complete.
+    ///
+    /// # Errors
+    /// An error ends the job, which removes its files.
+    fn note_output(&self, path: PathBuf, bytes: u64) -> Result<()>;
 
     /// Called when a family's tables are written as block-based ones, because the limits of the kind that its options
     /// name are in the way.
@@ -99,6 +110,8 @@ pub struct JobContext {
     pub blobs: Option<Arc<OwnedBlobView>>,
     /// Epoch number of the outputs.
     pub epoch_number: u64,
+    /// When sequence numbers were written, as far as the process knows; empty where the family does not preserve it.
+    pub seqno_times: SeqnoToTimeMapping,
 }
 
 /// The column family that a job works for.
@@ -116,6 +129,8 @@ pub struct FamilyContext {
     pub table_cache: Arc<TableCache>,
     /// The cache that builders charge memory to.
     pub block_cache: Arc<TableBlockCache>,
+    /// The cache of the family's values in blob files.
+    pub blob_cache: Option<Arc<BlobCache>>,
     /// Decides whether tables get hash indexes, if the options say `kDataBlockAuto`.
     pub hash_index_choice: Arc<HashIndexChoice>,
     /// The tables of the family, from which the growth by hash indexes is estimated.
@@ -174,6 +189,15 @@ impl WrittenFiles {
     }
 }
 
+/// Entries that a compaction read, without range tombstones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EntriesRead {
+    /// How many.
+    pub entries: u64,
+    /// False when a filter skipped some unread.
+    pub is_exact: bool,
+}
+
 /// The output of a job.
 #[derive(Debug, Default)]
 pub struct JobOutput {
@@ -187,6 +211,8 @@ pub struct JobOutput {
     pub blobs: BlobFlow,
     /// Records of blob files that no output refers to any more.
     pub garbage: Vec<BlobFileGarbage>,
+    /// What a compaction read.
+    pub read: EntriesRead,
     /// Of the tables whose entries are read again before they are installed.
     digests: BTreeMap<FileNumber, EntriesDigest>,
 }

@@ -2,25 +2,24 @@
 //! cut where the splitter says, with the range tombstones and the boundaries that belong
 //! to each output. Large values go into blob files on their way.
 
+mod values;
+
 use super::blob_output::BlobOutput;
 use super::plan::OutputPlan;
 use super::verify::{EntriesDigest, Verification};
 use super::{JobContext, JobEnv, JobOutput, WrittenFiles};
-use crate::blob::{BlobFlow, FetchBlob, for_each_reference};
+use crate::blob::{BlobFlow, BlobReadahead, for_each_reference};
 use crate::compaction::iterator::{
     CompactionIterator, DeeperLevels, OutputSplitter, boundary_between, output_contents,
 };
 use ferrock_base::byte_text::to_bytes;
-use ferrock_base::internal_key::{append_internal_key, make_internal_key, sequence, trailer, user_key};
+use ferrock_base::internal_key::{make_internal_key, sequence, trailer};
 use ferrock_base::range_tombstone::RangeTombstone;
 use ferrock_base::table_properties_collector::CollectorContext;
 use ferrock_base::{Error, FileNumber, InternalComparator, InternalIterator, Result, SequenceNumber, ValueType};
 use ferrock_cache::Held;
-use ferrock_format::blob_index::{BlobIndex, BlobReference};
-use ferrock_format::compression::CompressionType;
 use ferrock_format::file_name;
 use ferrock_format::version_edit::NewFile;
-use ferrock_format::wide_column::{decode_entity, encode_entity};
 use ferrock_table::adaptive::HASH_INDEX_PROPERTY;
 use ferrock_table::options::{DataBlockIndexType, TableFactory};
 use ferrock_table::{Charging, TableBuilder, TableBuilderParams};
@@ -29,6 +28,9 @@ use std::sync::Arc;
 /// What the contexts and buffers of compressors take for one table, for a memory budget: those of ZSTD at its default
 /// level, which take most.
 const COMPRESSOR_BYTES: usize = 512 << 10;
+
+/// Of an entry in a block, at most: lengths, a restart, and what a new block takes.
+const ENTRY_BYTES: u64 = 64;
 
 struct OpenOutput {
     number: FileNumber,
@@ -41,6 +43,8 @@ struct OpenOutput {
     oldest_blob_file: Option<FileNumber>,
     /// Of the entries so far, where they are read again.
     digest: Option<EntriesDigest>,
+    /// Threads that compress the table.
+    compressors: usize,
     /// What the builder and the file hold, where a memory budget counts it.
     memory: Option<Held>,
 }
@@ -51,7 +55,8 @@ impl OpenOutput {
         if let Some(memory) = &mut self.memory {
             let tail_bytes = self.builder.estimated_file_size().saturating_sub(self.builder.file_size());
             let buffer_bytes = plan.context.db.writable_file_max_buffer_size;
-            memory.set(usize::try_from(tail_bytes.saturating_add(buffer_bytes)).unwrap_or(0) + COMPRESSOR_BYTES);
+            let compressors = self.compressors.saturating_mul(COMPRESSOR_BYTES);
+            memory.set(usize::try_from(tail_bytes.saturating_add(buffer_bytes)).unwrap_or(0) + compressors);
             if let Some(budget) = &plan.context.db.components.memory_budget {
                 budget.look();
             }
@@ -74,6 +79,8 @@ pub(super) struct TableOutput<'a> {
     takes_digests: bool,
     /// `None` where all values are in tables.
     blobs: Option<BlobOutput<'a>>,
+    /// Buffers for the values that are collected.
+    readahead: Option<BlobReadahead>,
     /// Key and index of an entry whose value went into a blob file.
     moved: (Vec<u8>, Vec<u8>),
     /// Boundary with the output before.
@@ -109,6 +116,7 @@ impl<'a> TableOutput<'a> {
             open: None,
             takes_digests: Verification::of(&plan.context.family.options, plan.reason).entries,
             blobs: BlobOutput::new(env, plan, plan.writable_options())?,
+            readahead: plan.collect_blobs_below.and_then(|_| blob_readahead(plan)),
             moved: Default::default(),
             lower: None,
             output: JobOutput { written, ..JobOutput::default() },
@@ -131,6 +139,12 @@ impl<'a> TableOutput<'a> {
         input: &mut CompactionIterator<I, D>,
         mut splitter: OutputSplitter,
     ) -> Result<()> {
+        let is_bounded = self.plan.context.family.options.target_file_size_is_upper_bound;
+        let tombstone_bytes = self
+            .surviving
+            .iter()
+            .map(|tombstone| (tombstone.start.len() + tombstone.end.len()) as u64 + ENTRY_BYTES)
+            .sum::<u64>();
         let mut counter = 0u32;
         while input.valid() {
             counter = counter.wrapping_add(1);
@@ -144,7 +158,14 @@ impl<'a> TableOutput<'a> {
                 Some(open) => (&open.last[..], open.builder.estimated_file_size().max(1)),
                 None => (&[][..], 0),
             };
-            if splitter.should_cut_between(last, input.key(), size) {
+            let with_entry = match &self.open {
+                Some(open) if is_bounded => {
+                    let entry = (input.key().len() + input.value().len()) as u64 + ENTRY_BYTES;
+                    open.builder.most_file_size() + entry + tombstone_bytes
+                }
+                _ => size,
+            };
+            if splitter.should_cut_between(last, input.key(), size, with_entry) {
                 self.finish_open(Some(input.key()))?;
             }
             self.add(input.key(), input.value())?;
@@ -169,88 +190,6 @@ impl<'a> TableOutput<'a> {
             file_system.sync_dir(&written.blob_directory)?;
         }
         file_system.sync_dir(self.plan.directory())
-    }
-
-    /// Adds an entry, or in its place one that has the same value elsewhere.
-    #[inline]
-    fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        match ValueType::from_u8(trailer(key) as u8) {
-            Some(ValueType::Value) if self.blobs.is_some() => self.add_value(key, value),
-            Some(ValueType::BlobIndex) if self.plan.collect_blobs_below.is_some() => self.add_index(key, value),
-            Some(ValueType::WideColumnEntity) if self.plan.collect_blobs_below.is_some() => self.add_entity(key, value),
-            _ => self.add_entry(key, value),
-        }
-    }
-
-    /// A value, which goes into a blob file if it is large enough.
-    fn add_value(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        let JobOutput { written, blob_files, .. } = &mut self.output;
-        let moved = match &mut self.blobs {
-            Some(blobs) => blobs.add(user_key(key), value, written, blob_files)?,
-            None => None,
-        };
-        if moved.is_none() && trailer(key) as u8 == ValueType::Value as u8 {
-            return self.add_entry(key, value);
-        }
-        let (mut moved_key, mut index) = std::mem::take(&mut self.moved);
-        let (value_type, value) = match moved {
-            Some(reference) => {
-                index.clear();
-                reference.encode_into(&mut index);
-                (ValueType::BlobIndex, &index[..])
-            }
-            None => (ValueType::Value, value),
-        };
-        moved_key.clear();
-        append_internal_key(&mut moved_key, user_key(key), sequence(key), value_type);
-        let added = self.add_entry(&moved_key, value);
-        self.moved = (moved_key, index);
-        added
-    }
-
-    /// A reference, which becomes a value again if its file is collected.
-    #[cold]
-    fn add_index(&mut self, key: &[u8], index: &[u8]) -> Result<()> {
-        match BlobIndex::decode(index)? {
-            BlobIndex::Reference { reference, .. } if self.is_collected(&reference) => {
-                let value = self.fetch(user_key(key), index)?;
-                self.add_value(key, &value)
-            }
-            _ => self.add_entry(key, index),
-        }
-    }
-
-    /// An entity, which gets its columns back if the file of one of them is collected.
-    #[cold]
-    fn add_entity(&mut self, key: &[u8], entity: &[u8]) -> Result<()> {
-        let mut is_collected = false;
-        for_each_reference(ValueType::WideColumnEntity, entity, |reference| {
-            is_collected |= self.is_collected(reference);
-            Ok(())
-        })?;
-        if !is_collected {
-            return self.add_entry(key, entity);
-        }
-        let columns = decode_entity(entity)?;
-        let mut values = Vec::with_capacity(columns.len());
-        for column in &columns {
-            let is_elsewhere = column.is_blob_index;
-            values.push(if is_elsewhere { self.fetch(user_key(key), column.value)? } else { column.value.to_vec() });
-        }
-        let resolved: Vec<_> = columns.iter().zip(&values).map(|(column, value)| (column.name, &value[..])).collect();
-        self.add_entry(key, &encode_entity(&resolved)?)
-    }
-
-    fn is_collected(&self, reference: &BlobReference) -> bool {
-        let below = self.plan.collect_blobs_below.filter(|_| self.plan.context.blobs.is_some());
-        below.is_some_and(|below| reference.file_number.0 != 0 && reference.file_number < below)
-    }
-
-    fn fetch(&self, user_key: &[u8], index: &[u8]) -> Result<Vec<u8>> {
-        match &self.plan.context.blobs {
-            Some(blobs) => blobs.fetch(user_key, index),
-            None => Err(Error::not_supported("values in blob files, which this job cannot read")),
-        }
     }
 
     #[inline]
@@ -285,7 +224,9 @@ impl<'a> TableOutput<'a> {
         let path = self.plan.directory().join(file_name::table(number));
         let mut file = context.file_system.create_writable(&path, &self.plan.writable_options())?;
         file.set_rate_limiter(context.db.components.rate_limiter.clone(), self.plan.priority);
-        let builder = TableBuilder::new(self.factory, self.builder_params(number), file)?;
+        let params = self.builder_params(number);
+        let threads = params.compression_options.parallel_threads.max(1);
+        let builder = TableBuilder::new(self.factory, params, file)?;
         let budget = context.db.components.memory_budget.as_ref();
         let mut open = Box::new(OpenOutput {
             number,
@@ -295,6 +236,7 @@ impl<'a> TableOutput<'a> {
             smallest_sequence: SequenceNumber(u64::MAX),
             largest_sequence: SequenceNumber(0),
             oldest_blob_file: None,
+            compressors: usize::try_from(threads).unwrap_or(1),
             digest: self.takes_digests.then(EntriesDigest::default),
             memory: budget.map(|budget| Held::new(budget.table_builders(), 0)),
         });
@@ -306,9 +248,9 @@ impl<'a> TableOutput<'a> {
         let (plan, context) = (self.plan, self.plan.context);
         let family = &context.family;
         let options = &family.options;
-        let (compression, compression_options) =
+        let (by_options, compression_options) =
             options.compression_for(plan.level, plan.base_level, plan.is_bottommost);
-        let compression = if plan.is_compressed { compression } else { CompressionType::NoCompression };
+        let compression = plan.compression.unwrap_or(by_options);
         let mut params = TableBuilderParams::new(self.order.clone());
         params.options = Arc::new(options.table.clone());
         if options.table.data_block_index_type == DataBlockIndexType::Auto {
@@ -320,6 +262,7 @@ impl<'a> TableOutput<'a> {
         }
         params.compression = compression;
         params.compression_options = compression_options.clone();
+        params.spawner = (compression_options.parallel_threads > 1).then(|| context.db.components.spawner());
         params.prefix_extractor = options.prefix_extractor.clone();
         params.filter_policy = options.filter_policy;
         params.charging = (!options.table.no_block_cache)
@@ -363,8 +306,10 @@ impl<'a> TableOutput<'a> {
             open.builder.abandon();
             return Ok(());
         };
-        let summary = open.builder.finish()?;
         let plan = self.plan;
+        let times = plan.times.encoded_for(open.smallest_sequence, open.largest_sequence);
+        open.builder.set_seqno_to_time_map(times);
+        let summary = open.builder.finish()?;
         self.env.note_verified_blocks(summary.num_verified_blocks);
         for failed in &summary.failed_collectors {
             self.env.note_failed_collector(&plan.context.family.name, open.number, failed);
@@ -385,10 +330,11 @@ impl<'a> TableOutput<'a> {
             unique_id: manifest_unique_id(summary.unique_id),
             epoch_number: Some(plan.context.epoch_number),
             tail_size_bytes: summary.tail_size,
+            temperature: plan.temperature(),
             needs_compaction: summary.needs_compaction,
             ..NewFile::default()
         });
-        Ok(())
+        self.env.note_output(plan.directory().join(file_name::table(open.number)), summary.file_size)
     }
 
     /// An output without entries for tombstones that no output with entries covers.
@@ -403,6 +349,13 @@ impl<'a> TableOutput<'a> {
         }
         Ok(())
     }
+}
+
+/// The buffers that `blob_compaction_readahead_size` asks for.
+fn blob_readahead(plan: &OutputPlan<'_>) -> Option<BlobReadahead> {
+    let budget = plan.context.db.components.memory_budget.as_ref();
+    let held = budget.map(|budget| Held::new(budget.read_buffers(), 0));
+    BlobReadahead::new(plan.context.family.options.settings.blob_compaction_readahead_size, held)
 }
 
 /// Counts the references of an entry into blob files.

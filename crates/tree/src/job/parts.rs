@@ -19,12 +19,14 @@ const ANCHORS_PER_FILE: usize = 128;
 
 /// User keys from the first, inclusive, to the last, exclusive; `None`: all before, all behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Part {
-    pub(super) begin: Option<Vec<u8>>,
-    pub(super) end: Option<Vec<u8>>,
+pub struct KeyPart {
+    /// First user key.
+    pub begin: Option<Vec<u8>>,
+    /// User key behind the last.
+    pub end: Option<Vec<u8>>,
 }
 
-impl Part {
+impl KeyPart {
     /// What of range tombstones lies in the part.
     pub(super) fn clip(&self, order: &Comparator, tombstones: Vec<RangeTombstone>) -> Vec<RangeTombstone> {
         let clip = |mut tombstone: RangeTombstone| {
@@ -44,11 +46,20 @@ impl Part {
     }
 }
 
-/// The parts of a compaction, in the order of their keys: at most `most`, none much smaller than an output file.
+/// The parts of a compaction, in the order of their keys: at most `most`, none much smaller than an output file. One
+/// that is itself a part, `within`, is not cut again.
 ///
 /// # Errors
 /// Those of reading the indexes of the inputs.
-pub(super) fn parts_of(choice: &CompactionChoice, tables: &TableCache, most: usize) -> Result<Vec<Part>> {
+pub(super) fn parts_of(
+    choice: &CompactionChoice,
+    within: Option<&KeyPart>,
+    tables: &TableCache,
+    most: usize,
+) -> Result<Vec<KeyPart>> {
+    if let Some(within) = within {
+        return Ok(vec![within.clone()]);
+    }
     let is_large = matches!(
         choice.reason,
         CompactionReason::ManualCompaction
@@ -59,7 +70,7 @@ pub(super) fn parts_of(choice: &CompactionChoice, tables: &TableCache, most: usi
     let may_split = choice.kind == CompactionKind::Merge && choice.output_level > 0;
     // As in RocksDB: a level's own compactions are small, those out of level 0 hold writers up.
     if !may_split || most < 2 || !(is_large || choice.start_level == 0) {
-        return Ok(vec![Part::default()]);
+        return Ok(vec![KeyPart::default()]);
     }
     let mut anchors = Vec::new();
     for (_, file) in choice.input_files() {
@@ -76,7 +87,7 @@ pub(super) fn parts_of(choice: &CompactionChoice, tables: &TableCache, most: usi
 }
 
 /// Cuts where each part has its share of the bytes.
-fn cut(order: &Comparator, mut anchors: Vec<(Vec<u8>, u64)>, most: usize, least: u64) -> Vec<Part> {
+fn cut(order: &Comparator, mut anchors: Vec<(Vec<u8>, u64)>, most: usize, least: u64) -> Vec<KeyPart> {
     anchors.sort_by(|a, b| order.compare(&a.0, &b.0));
     let total = anchors.iter().fold(0u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
     let share = total.div_ceil(most as u64).max(least).max(1);
@@ -86,11 +97,11 @@ fn cut(order: &Comparator, mut anchors: Vec<(Vec<u8>, u64)>, most: usize, least:
         gathered = gathered.saturating_add(bytes);
         let is_new = begin.as_ref().is_none_or(|begin| order.compare(begin, &key).is_lt());
         if gathered >= share && is_new && parts.len() + 1 < most {
-            parts.push(Part { begin: begin.replace(key.clone()), end: Some(key) });
+            parts.push(KeyPart { begin: begin.replace(key.clone()), end: Some(key) });
             gathered = 0;
         }
     }
-    parts.push(Part { begin, end: None });
+    parts.push(KeyPart { begin, end: None });
     parts
 }
 
@@ -103,7 +114,7 @@ mod tests {
         keys.iter().map(|(key, bytes)| (key.as_bytes().to_vec(), *bytes)).collect()
     }
 
-    fn ends(parts: &[Part]) -> Vec<Option<&str>> {
+    fn ends(parts: &[KeyPart]) -> Vec<Option<&str>> {
         parts.iter().map(|part| part.end.as_deref().and_then(|end| std::str::from_utf8(end).ok())).collect()
     }
 
@@ -135,7 +146,7 @@ mod tests {
             sequence: SequenceNumber(1),
         };
         let all = vec![tombstone("a", "z"), tombstone("c", "d"), tombstone("m", "p")];
-        let part = |begin: Option<&str>, end: Option<&str>| Part {
+        let part = |begin: Option<&str>, end: Option<&str>| KeyPart {
             begin: begin.map(|key| key.as_bytes().to_vec()),
             end: end.map(|key| key.as_bytes().to_vec()),
         };

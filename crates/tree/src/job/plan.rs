@@ -1,8 +1,11 @@
 //! What all outputs of a job have in common.
 
 use super::JobContext;
-use ferrock_base::FileNumber;
+use super::preserved_times::PreservedTimes;
 use ferrock_base::compaction_filter::TableFileCreationReason;
+use ferrock_base::{FileNumber, Temperature};
+use ferrock_format::compression::CompressionType;
+use ferrock_options::CompactionShape;
 use ferrock_vfs::{IoPriority, WritableOptions, WritePurpose};
 use std::path::Path;
 
@@ -15,12 +18,16 @@ pub(super) struct OutputPlan<'a> {
     pub(super) reason: TableFileCreationReason,
     pub(super) base_level: usize,
     pub(super) is_bottommost: bool,
-    /// As the options say; `false`: not at all.
-    pub(super) is_compressed: bool,
+    /// `None`: as the options say.
+    pub(super) compression: Option<CompressionType>,
     /// Unix seconds of the oldest data; 0 = unknown.
     pub(super) oldest_ancestor_time: u64,
     /// Unix seconds when the newest data was there; 0 = unknown.
     pub(super) newest_key_time: u64,
+    /// The temperature of the outputs; `None`: that of the options.
+    pub(super) chosen_temperature: Option<Temperature>,
+    /// Of the sequence numbers of the outputs.
+    pub(super) times: PreservedTimes,
     pub(super) priority: IoPriority,
     /// Values in blob files with smaller numbers are written anew, so that these files become garbage.
     pub(super) collect_blobs_below: Option<FileNumber>,
@@ -37,6 +44,20 @@ impl OutputPlan<'_> {
         self.context.family.table_cache.paths().directory(self.path_id)
     }
 
+    /// The temperature of the outputs: of compactions into the last level that of it, where it has one.
+    pub(super) fn temperature(&self) -> Temperature {
+        let options = &self.context.family.options;
+        if let Some(chosen) = self.chosen_temperature {
+            return chosen;
+        }
+        let is_last = usize::try_from(options.num_levels).is_ok_and(|levels| self.level + 1 == levels);
+        let is_queue = options.compaction_shape() == CompactionShape::Queue;
+        if !self.is_flush() && is_last && !is_queue && options.last_level_temperature != Temperature::Unknown {
+            return options.last_level_temperature;
+        }
+        options.default_write_temperature
+    }
+
     /// How the files are created.
     pub(super) fn writable_options(&self) -> WritableOptions {
         let options = &self.context.db;
@@ -44,6 +65,7 @@ impl OutputPlan<'_> {
             purpose: WritePurpose::Table,
             direct: options.use_direct_io_for_flush_and_compaction,
             bytes_per_sync: options.bytes_per_sync,
+            temperature: self.temperature(),
             buffer_bytes: usize::try_from(options.writable_file_max_buffer_size).unwrap_or(1 << 20),
             ..WritableOptions::default()
         }

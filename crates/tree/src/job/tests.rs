@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! flush                       the entries below become one memtable, that a table of level 0
-//! a@1:p=x                     key@sequence:type=value; p put, d delete, s single delete, m merge
+//! a@1:p=x                     key@sequence:type=value; p put, d delete, s single delete, m merge, e entity
+//! a@1:e=:x,n:y                the entity of the columns `` and `n`
 //! a@2..c                      a deletion of the range [a, c)
 //! compact from=0 to=1         all tables of both levels become tables of the second
 //! table 7                     the entries of a table
@@ -17,6 +18,7 @@ use super::*;
 use crate::blob::{BlobCollection, BlobSource, FetchBlob};
 use crate::compaction::choice::{CompactionChoice, CompactionKind, CompactionReason, LevelInputs};
 use crate::places::FilePlaces;
+use crate::seqno_time::SeqnoToTimeMapping;
 use crate::table_cache::{MutableTableCacheParams, OpenTables, TableCacheParams};
 use crate::version::VersionBuilder;
 use ferrock_base::clock::ManualClock;
@@ -26,6 +28,7 @@ use ferrock_cache::CacheOptions;
 use ferrock_format::blob_index::BlobReference;
 use ferrock_format::file_name;
 use ferrock_format::version_edit::VersionEdit;
+use ferrock_format::wide_column::{decode_entity, encode_entity};
 use ferrock_memtable::{MemTable, MemTableOptions};
 use ferrock_options::BlobGarbageCollectionPolicy;
 use ferrock_script::argument;
@@ -57,6 +60,9 @@ impl JobEnv for TestEnv {
     }
     fn check_stop(&self) -> Result<()> {
         if self.stops { Err(Error::new(ErrorKind::ShutdownInProgress, "the test stops it")) } else { Ok(()) }
+    }
+    fn note_output(&self, _: PathBuf, _: u64) -> Result<()> {
+        Ok(())
     }
     fn discard(&self, files: &WrittenFiles) {
         for (directory, name) in files.names() {
@@ -95,10 +101,10 @@ impl World {
                 table_options: Arc::new(options.table.clone()),
                 max_pinned_l0_file_size: u64::MAX,
                 block_cache: None,
+                prefix_extractor: None,
+                plain_options: Arc::default(),
             },
             cache_usage: Default::default(),
-            prefix_extractor: None,
-            plain_options: Arc::default(),
             bloom_locality: 0,
             file_options: RandomAccessOptions::default(),
             verify_unique_id: true,
@@ -113,6 +119,7 @@ impl World {
             options: Arc::new(options),
             table_cache,
             block_cache,
+            blob_cache: None,
             hash_index_choice: Arc::new(HashIndexChoice::new(Arc::default())),
             version,
         };
@@ -142,11 +149,14 @@ impl World {
             source: Arc::clone(&self.blob_source),
             version: Arc::clone(&self.family.version),
             column_family_id: family.id,
+            cache: None,
+            fill_cache: false,
             verify_checksums: true,
             read_tier: ferrock_table::ReadTier::All,
             context: ferrock_vfs::ReadContext::default(),
         };
         JobContext {
+            seqno_times: SeqnoToTimeMapping::default(),
             file_system: Arc::clone(&self.file_system) as Arc<dyn FileSystem>,
             clock: Arc::new(ManualClock::default()),
             db: Arc::default(),
@@ -210,7 +220,10 @@ impl World {
             let (sequence, rest) = rest.split_once(':').unwrap();
             let (letter, value) = rest.split_once('=').unwrap_or((rest, ""));
             let sequence = SequenceNumber(sequence.parse().unwrap());
-            memtable.add(sequence, type_of(letter), key.as_bytes(), value.as_bytes()).unwrap();
+            let columns = value.split(',').filter_map(|column| column.split_once(':'));
+            let columns: Vec<_> = columns.map(|(name, value)| (name.as_bytes(), value.as_bytes())).collect();
+            let value = if letter == "e" { encode_entity(&columns).unwrap() } else { value.as_bytes().to_vec() };
+            memtable.add(sequence, type_of(letter), key.as_bytes(), &value).unwrap();
         }
         self.job(line, |context, env| {
             let job = FlushJob { context, memtables: &[memtable], reason: TableFileCreationReason::Flush };
@@ -236,7 +249,7 @@ impl World {
             start_level: from,
             output_level: to,
             output_path_id: 0,
-            is_compressed: true,
+            compression: None,
             inputs: inputs.filter(|inputs| !inputs.files.is_empty()).collect(),
             grandparents: Vec::new(),
             kind: match argument(line, "kind") {
@@ -245,6 +258,7 @@ impl World {
                 Some("drop") => CompactionKind::Drop,
                 Some(other) => unreachable!("kind {other}"),
             },
+            output_temperature: None,
             is_bottommost: line.contains(" bottommost"),
             max_output_file_size_bytes: argument(line, "size").map_or(u64::MAX, |word| word.parse().unwrap()),
             max_compaction_bytes: u64::MAX,
@@ -259,7 +273,9 @@ impl World {
                 None => BlobGarbageCollectionPolicy::UseDefault,
             };
             let collection = BlobCollection::by_hand(&context.family.options.settings, policy, cutoff);
-            let job = CompactionJob { context, choice: &choice, is_manual: true, collection };
+            let (is_manual, max_subcompactions) = (true, 0);
+            let job =
+                CompactionJob { context, choice: &choice, is_manual, collection, within: None, max_subcompactions };
             let output = job.run(env)?;
             let edit = job.edit(&output);
             Ok((output, edit))
@@ -294,6 +310,24 @@ impl World {
         out
     }
 
+    fn show_blob(&self, key: &[u8], index: &[u8]) -> String {
+        let reference = BlobReference::decode(index).unwrap();
+        let value = self.context("").blobs.unwrap().fetch(key, index).unwrap();
+        format!("{} in #{}", value.escape_ascii(), reference.file_number)
+    }
+
+    /// The version of an entity, and its columns.
+    fn show_columns(&self, key: &[u8], entity: &[u8]) -> String {
+        let columns = decode_entity(entity).unwrap().into_iter().map(|column| {
+            let value = match column.is_blob_index {
+                true => self.show_blob(key, column.value),
+                false => column.value.escape_ascii().to_string(),
+            };
+            format!(" {}:{value}", column.name.escape_ascii())
+        });
+        format!("version {}{}", entity[0], columns.collect::<String>())
+    }
+
     fn table(&self, number: u64) -> String {
         let version = &self.family.version;
         let Some((_, file)) = version.files().find(|(_, file)| file.number.0 == number) else { return String::new() };
@@ -303,13 +337,12 @@ impl World {
         iter.seek_to_first();
         while iter.valid() {
             let key = ParsedInternalKey::parse(iter.key()).unwrap();
-            let (mut place, mut value) = (String::new(), iter.value().to_vec());
-            if key.value_type == ValueType::BlobIndex {
-                let reference = BlobReference::decode(&value).unwrap();
-                place = format!(" in #{}", reference.file_number);
-                value = self.context("").blobs.unwrap().fetch(key.user_key, &value).unwrap();
-            }
-            writeln!(out, "{}={}{place}", show_key(iter.key()), value.escape_ascii()).unwrap();
+            let value = match key.value_type {
+                ValueType::BlobIndex => self.show_blob(key.user_key, iter.value()),
+                ValueType::WideColumnEntity => self.show_columns(key.user_key, iter.value()),
+                _ => iter.value().escape_ascii().to_string(),
+            };
+            writeln!(out, "{}={value}", show_key(iter.key())).unwrap();
             iter.next();
         }
         iter.status().unwrap();
@@ -321,13 +354,14 @@ impl World {
     }
 }
 
-const TYPES: [(&str, ValueType); 6] = [
+const TYPES: [(&str, ValueType); 7] = [
     ("p", ValueType::Value),
     ("d", ValueType::Deletion),
     ("s", ValueType::SingleDeletion),
     ("m", ValueType::Merge),
     ("r", ValueType::RangeDeletion),
     ("b", ValueType::BlobIndex),
+    ("e", ValueType::WideColumnEntity),
 ];
 
 fn type_of(letter: &str) -> ValueType {
@@ -367,7 +401,7 @@ fn a_job_that_fails_at_any_operation_leaves_no_file() {
     for number in 1.. {
         let mut world = World::new();
         world.flush("flush blobs=2", "a@1:p=1\nb@2:p=22\nc@3:p=33");
-        world.flush("flush blobs=2", "b@4:d\nc@5:p=5");
+        world.flush("flush blobs=2", "b@4:d\nc@5:p=5\nd@6:e=:55,n:66");
         let what = "size=1 blobs=1 blob_size=1 collect=1.0";
         let shown = world.compact(&format!("compact from=0 to=1 {what} fail={number}"));
         if !shown.contains("Io") {

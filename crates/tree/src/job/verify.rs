@@ -9,7 +9,8 @@
 //!
 //! The digest sees what checksums cannot: an entry that was changed, lost or doubled before its block was made. The
 //! bits are those of RocksDB's `VerifyOutputFlags`. Bit 2 asks for checksums of whole files, which need
-//! `file_checksum_gen_factory`; bit 11 is about compactions by another process.
+//! `file_checksum_gen_factory`; bit 11 is about compactions by another process, whose tables
+//! [`import`](super::remote::import) looks at.
 
 use super::{FamilyContext, JobOutput};
 use crate::version::FileMetadata;
@@ -24,6 +25,7 @@ use ferrock_table::{Table, TableReadOptions};
 const BLOCK_CHECKSUMS: u32 = 1 << 0;
 const ITERATION: u32 = 1 << 1;
 const LOCAL_COMPACTIONS: u32 = 1 << 10;
+const REMOTE_COMPACTIONS: u32 = 1 << 11;
 
 /// Bytes that are read at a time from an output.
 const READAHEAD_BYTES: usize = 256 << 10;
@@ -81,6 +83,21 @@ impl Verification {
                 PrepopulateBlockCache::FlushOnly => reason == TableFileCreationReason::Flush,
                 PrepopulateBlockCache::FlushAndCompaction => true,
             },
+        }
+    }
+}
+
+impl Verification {
+    /// Of tables that a worker wrote.
+    pub(super) fn of_remote(options: &ColumnFamilyOptions) -> Self {
+        let asked = |bit: u32| {
+            let wanted = bit | REMOTE_COMPACTIONS;
+            options.verify_output_flags & wanted == wanted
+        };
+        Self {
+            checksums: asked(BLOCK_CHECKSUMS),
+            entries: options.paranoid_file_checks || asked(ITERATION),
+            fills_cache: false,
         }
     }
 }

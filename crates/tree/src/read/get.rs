@@ -240,7 +240,7 @@ impl<'a, P: Pin> GetContext<'a, P> {
 
     /// Fetches the blob that the lookup ended at, if it did.
     #[inline]
-    pub fn fetch_blob(&mut self, fetch: impl FnOnce(&[u8]) -> Result<Vec<u8>>) {
+    pub fn fetch_blob(&mut self, fetch: impl FnOnce(&[u8]) -> Result<PinnedValue<P>>) {
         if let Some(index) = self.blob_index() {
             let blob = fetch(index);
             self.supply_blob(blob);
@@ -249,11 +249,11 @@ impl<'a, P: Pin> GetContext<'a, P> {
 
     /// Takes the blob: the value, or the base of the operands.
     #[cold]
-    pub fn supply_blob(&mut self, blob: Result<Vec<u8>>) {
+    pub fn supply_blob(&mut self, blob: Result<PinnedValue<P>>) {
         let merged = match blob {
             Ok(base) if !self.operands.is_empty() => self.merge(MergeBase::Value(&base)),
             Ok(value) => {
-                self.value = Some(PinnedValue::Owned(value));
+                self.value = Some(value);
                 self.state = LookupState::Found;
                 Ok(())
             }
@@ -328,7 +328,7 @@ mod tests {
                 break;
             }
         }
-        context.fetch_blob(|index| FakeBlobs.fetch(b"k", index));
+        context.fetch_blob(|index| FakeBlobs.fetch(b"k", index).map(|value| value.into_vec().into()));
         Ok(context.finish()?.map(PinnedValue::into_vec))
     }
 
@@ -373,7 +373,7 @@ mod tests {
         assert_eq!(context.blob_index().map(PinnedValue::as_slice), Some(&b"i"[..]));
         let found = context.suspend();
         let mut context = GetContext::resume(b"k", Some(&operator as &dyn MergeOperator), found);
-        context.supply_blob(Ok(b"base".to_vec()));
+        context.supply_blob(Ok(b"base".to_vec().into()));
         assert_eq!(context.finish().unwrap().unwrap(), b"base,x");
     }
 

@@ -1,10 +1,11 @@
 //! Full merges: operands over the entry below them.
 
-use crate::blob::FetchBlob;
+use crate::blob::{BlobValue, FetchBlob};
 use ferrock_base::merge::MergeOperator;
 use ferrock_base::{Error, Result, ValueType};
 use ferrock_format::wide_column::{decode_entity, default_column, encode_entity};
 use std::borrow::Cow;
+use std::ops::Deref;
 
 /// What lies under the operands of a merge.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +93,38 @@ pub fn visible(value_type: ValueType, stored: &[u8]) -> Result<Visible<'_>> {
     }
 }
 
-/// The same with what is in a blob file fetched.
+/// What a plain read shows of an entry, with what is in a blob file fetched.
+#[derive(Clone, Debug)]
+pub enum Fetched<'v> {
+    /// Part of what is stored.
+    Stored(&'v [u8]),
+    /// From a blob file.
+    Blob(BlobValue),
+}
+
+impl Fetched<'_> {
+    /// The bytes as a vector of their own.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<u8> {
+        match self {
+            Self::Stored(value) => value.to_vec(),
+            Self::Blob(value) => value.into_vec(),
+        }
+    }
+}
+
+impl Deref for Fetched<'_> {
+    type Target = [u8];
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Stored(value) => value,
+            Self::Blob(value) => value,
+        }
+    }
+}
+
+/// As [`visible`], with what is in a blob file fetched.
 ///
 /// # Errors
 /// As [`visible`], and what fetching a blob reports.
@@ -101,15 +133,15 @@ pub fn visible_value<'v>(
     value_type: ValueType,
     stored: &'v [u8],
     blobs: Option<&dyn FetchBlob>,
-) -> Result<Cow<'v, [u8]>> {
+) -> Result<Fetched<'v>> {
     match visible(value_type, stored)? {
-        Visible::Value(value) => Ok(Cow::Borrowed(value)),
-        Visible::InBlob(index) => fetch(key, index, blobs).map(Cow::Owned),
+        Visible::Value(value) => Ok(Fetched::Stored(value)),
+        Visible::InBlob(index) => fetch(key, index, blobs).map(Fetched::Blob),
     }
 }
 
 #[cold]
-fn fetch(key: &[u8], index: &[u8], blobs: Option<&dyn FetchBlob>) -> Result<Vec<u8>> {
+fn fetch(key: &[u8], index: &[u8], blobs: Option<&dyn FetchBlob>) -> Result<BlobValue> {
     match blobs {
         Some(blobs) => blobs.fetch(key, index),
         None => Err(out_of_reach()),
@@ -138,7 +170,7 @@ pub fn full_merge_entity(
     let mut columns: Vec<(&[u8], Cow<'_, [u8]>)> = Vec::with_capacity(decoded.len() + 1);
     for column in decoded {
         let value = match column.is_blob_index {
-            true => Cow::Owned(fetch(key, column.value, blobs)?),
+            true => Cow::Owned(fetch(key, column.value, blobs)?.into_vec()),
             false => Cow::Borrowed(column.value),
         };
         columns.push((column.name, value));

@@ -58,7 +58,7 @@ impl<'a, P: Pin> MultiGetBatch<'a, P> {
 
     /// The results in the order in which the keys were given. `fetch` is asked for blobs, by key and index.
     #[must_use]
-    pub fn finish(self, fetch: impl Fn(&[u8], &[u8]) -> Result<Vec<u8>>) -> Vec<Result<Option<PinnedValue<P>>>> {
+    pub fn finish(self, fetch: impl Fn(&[u8], &[u8]) -> Result<PinnedValue<P>>) -> Vec<Result<Option<PinnedValue<P>>>> {
         let finish = |mut context: GetContext<'_, P>| {
             let user_key = context.user_key();
             context.fetch_blob(|index| fetch(user_key, index));

@@ -1,5 +1,6 @@
 //! Values that outlive the read that found them.
 
+use ferrock_table::ValuePin;
 use std::fmt;
 use std::ops::{Deref, Range};
 
@@ -7,6 +8,11 @@ use std::ops::{Deref, Range};
 pub trait Pin: Clone + Send + Sync + 'static {
     /// All bytes kept.
     fn bytes(&self) -> &[u8];
+
+    /// The handle for a value of a blob file that is kept in place; `None`: such a value is copied.
+    fn of_blob(_pin: &ValuePin) -> Option<Self> {
+        None
+    }
 }
 
 /// For sources whose values are always copied.

@@ -3,6 +3,9 @@
 //! An edit that cannot be applied is an error, from the MANIFEST or from a job: deleting a file that is not at that
 //! level, adding a number that is in the tree, a boundary too short to be an internal key, garbage in an unknown blob
 //! file. The rules between the files of the result are checked when it is built (see `consistency`).
+//!
+//! What an edit costs follows the levels that it changes: the others are shared with the base, checked before, and not
+//! looked at. All edits of a MANIFEST go into one builder.
 
 use super::blob_file::BlobFileMetadata;
 use super::level_targets::num_levels;
@@ -10,7 +13,7 @@ use super::version::LevelFiles;
 use super::{FileMetadata, Version, consistency};
 use ferrock_base::internal_key::{TRAILER_SIZE, user_key};
 use ferrock_base::{Error, FileNumber, InternalComparator, Result};
-use ferrock_format::version_edit::{NewFile, VersionEdit};
+use ferrock_format::version_edit::{DeletedFile, NewFile, VersionEdit};
 use ferrock_options::ColumnFamilySettings;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -24,8 +27,10 @@ type BlobFiles = BTreeMap<FileNumber, Arc<BlobFileMetadata>>;
 #[derive(Debug)]
 pub struct VersionBuilder {
     base: Arc<Version>,
-    /// Every file of the tree; its level is in the file.
-    files: HashMap<FileNumber, Arc<FileMetadata>>,
+    /// Files of the base that are there no more.
+    left: HashSet<FileNumber>,
+    /// Files that are there and not in the base; the level is in the file.
+    came: HashMap<FileNumber, Arc<FileMetadata>>,
     /// Numbers that were added to a level, in order of addition. Some may have left again.
     added: Vec<(u32, FileNumber)>,
     touched_levels: BTreeSet<u32>,
@@ -38,10 +43,10 @@ impl VersionBuilder {
     /// A builder that starts from `base`.
     #[must_use]
     pub fn new(base: Arc<Version>) -> Self {
-        let files = base.files().map(|(_, file)| (file.number, Arc::clone(file))).collect();
         Self {
             base,
-            files,
+            left: HashSet::new(),
+            came: HashMap::new(),
             added: Vec::new(),
             touched_levels: BTreeSet::new(),
             compact_cursors: BTreeMap::new(),
@@ -54,18 +59,8 @@ impl VersionBuilder {
     /// # Errors
     /// `Corruption` when the edit removes a file that is not there or adds one that is.
     pub fn apply(&mut self, edit: &VersionEdit) -> Result<()> {
-        let mut left = HashMap::new();
-        for deleted in &edit.deleted_files {
-            match self.files.get(&deleted.number) {
-                Some(file) if file.level == deleted.level => {}
-                Some(file) => return Err(cannot_delete(deleted.number, deleted.level, Some(file.level))),
-                None => return Err(cannot_delete(deleted.number, deleted.level, None)),
-            }
-            if let Some(file) = self.files.remove(&deleted.number) {
-                left.insert(deleted.number, file);
-            }
-            self.touched_levels.insert(deleted.level);
-        }
+        let mut left = self.delete(&edit.deleted_files)?;
+        self.check_new_numbers(&edit.new_files)?;
         for new_file in &edit.new_files {
             self.add(new_file, left.remove(&new_file.number))?;
         }
@@ -75,13 +70,59 @@ impl VersionBuilder {
         self.apply_blob_files(edit)
     }
 
+    /// Takes files out of the tree, and returns them by number. One pass over each level of the base that loses some.
+    fn delete(&mut self, deleted: &[DeletedFile]) -> Result<HashMap<FileNumber, Arc<FileMetadata>>> {
+        let mut left = HashMap::new();
+        let mut in_base: BTreeMap<u32, HashSet<FileNumber>> = BTreeMap::new();
+        for &DeletedFile { level, number } in deleted {
+            match self.came.get(&number) {
+                Some(file) if file.level == level => left.extend(self.came.remove_entry(&number)),
+                Some(file) => return Err(cannot_delete(number, level, Some(file.level))),
+                None if left.contains_key(&number) || self.left.contains(&number) => {
+                    return Err(cannot_delete(number, level, None));
+                }
+                None if !in_base.entry(level).or_default().insert(number) => {
+                    return Err(cannot_delete(number, level, None));
+                }
+                None => {}
+            }
+            self.touched_levels.insert(level);
+        }
+        for (level, mut wanted) in in_base {
+            for file in self.base.level(usize::try_from(level).unwrap_or(usize::MAX)) {
+                if wanted.remove(&file.number) {
+                    left.insert(file.number, Arc::clone(file));
+                    self.left.insert(file.number);
+                }
+            }
+            if let Some(&number) = wanted.iter().min() {
+                let mut known = self.base.files().filter(|(_, file)| !self.left.contains(&file.number));
+                let found = known.find(|(_, file)| file.number == number);
+                return Err(cannot_delete(number, level, found.map(|(_, file)| file.level)));
+            }
+        }
+        Ok(left)
+    }
+
+    /// A number that is larger than all of the base is new; for the others there is one pass over the base.
+    fn check_new_numbers(&self, new_files: &[NewFile]) -> Result<()> {
+        let largest = self.base.largest_number();
+        let is_old = |number: &FileNumber| *number <= largest && !self.left.contains(number);
+        let old: HashMap<FileNumber, u32> =
+            new_files.iter().map(|file| (file.number, file.level)).filter(|(number, _)| is_old(number)).collect();
+        if old.is_empty() {
+            return Ok(());
+        }
+        match self.base.files().find_map(|(_, file)| Some((file, *old.get(&file.number)?))) {
+            Some((file, level)) => Err(cannot_add(file.number, level, file.level)),
+            None => Ok(()),
+        }
+    }
+
     fn add(&mut self, new_file: &NewFile, moved_from: Option<Arc<FileMetadata>>) -> Result<()> {
         let NewFile { number, level, .. } = *new_file;
-        if let Some(file) = self.files.get(&number) {
-            return Err(Error::corruption(format!(
-                "cannot add table file #{number} to level {level}: it is already in the tree, on level {}",
-                file.level
-            )));
+        if let Some(file) = self.came.get(&number) {
+            return Err(cannot_add(number, level, file.level));
         }
         for (boundary, name) in [(&new_file.smallest, "smallest"), (&new_file.largest, "largest")] {
             if boundary.len() < TRAILER_SIZE {
@@ -103,7 +144,7 @@ impl VersionBuilder {
             Some(file) => file.moved(new_file.clone()),
             None => FileMetadata::from(new_file.clone()),
         };
-        self.files.insert(number, Arc::new(file));
+        self.came.insert(number, Arc::new(file));
         self.added.push((level, number));
         self.touched_levels.insert(level);
         Ok(())
@@ -176,7 +217,10 @@ impl VersionBuilder {
 
     fn levels(&self, num_levels: usize) -> Result<Vec<LevelFiles>> {
         let too_deep = |level: u32| usize::try_from(level).is_ok_and(|level| level >= num_levels);
-        if let Some(file) = self.files.values().filter(|file| too_deep(file.level)).min_by_key(|file| file.number) {
+        let deep = (num_levels..self.base.num_levels()).flat_map(|level| self.base.level(level));
+        let deep = deep.filter(|file| !self.left.contains(&file.number));
+        let deep = deep.chain(self.came.values().filter(|file| too_deep(file.level)));
+        if let Some(file) = deep.min_by_key(|file| file.number) {
             return Err(Error::invalid_argument(format!(
                 "db has more levels than options.num_levels = {num_levels}: table file #{} is on level {}",
                 file.number, file.level
@@ -185,7 +229,7 @@ impl VersionBuilder {
         let mut added: HashMap<u32, Vec<Arc<FileMetadata>>> = HashMap::new();
         let mut seen = HashSet::new();
         for &(level, number) in &self.added {
-            if let Some(file) = self.files.get(&number)
+            if let Some(file) = self.came.get(&number)
                 && file.level == level
                 && seen.insert(number)
             {
@@ -199,8 +243,7 @@ impl VersionBuilder {
                 levels.push(self.base.level_shared(level));
                 continue;
             }
-            let stayed =
-                |file: &&Arc<FileMetadata>| self.files.get(&file.number).is_some_and(|known| Arc::ptr_eq(known, file));
+            let stayed = |file: &&Arc<FileMetadata>| !self.left.contains(&file.number);
             let mut files: Vec<_> = self.base.level(level).iter().filter(stayed).cloned().collect();
             files.extend(added.remove(&number).unwrap_or_default());
             sort_level(self.base.comparator(), level, &mut files);
@@ -212,7 +255,9 @@ impl VersionBuilder {
     fn finish(self, settings: &ColumnFamilySettings, levels: Vec<LevelFiles>) -> Result<Version> {
         let comparator = self.base.comparator().clone();
         if settings.force_consistency_checks {
-            for (level, files) in levels.iter().enumerate() {
+            // The base was checked when it was made.
+            let is_new = |level: usize, files: &LevelFiles| !self.base.shares_level(level, files);
+            for (level, files) in levels.iter().enumerate().filter(|(level, files)| is_new(*level, files)) {
                 consistency::check_level(&comparator, level, files)?;
             }
         }
@@ -256,6 +301,12 @@ fn sort_level(comparator: &InternalComparator, level: usize, files: &mut [Arc<Fi
     } else {
         files.sort_by(|a, b| consistency::newest_sequence_first(a, b));
     }
+}
+
+fn cannot_add(number: FileNumber, level: u32, found: u32) -> Error {
+    Error::corruption(format!(
+        "cannot add table file #{number} to level {level}: it is already in the tree, on level {found}"
+    ))
 }
 
 fn cannot_delete(number: FileNumber, level: u32, found: Option<u32>) -> Error {

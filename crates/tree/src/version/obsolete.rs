@@ -6,6 +6,7 @@
 //! | MANIFEST | the current one and any newer one (a switch whose outcome is not known) |
 //! | table, blob file | in a live version, or from the smallest pending output on |
 //! | `.dbtmp` | the one of a MANIFEST switch under way: its number is larger than that of the MANIFEST in use; blob files that are being written, from the smallest pending output on |
+//! | `.trash` | never |
 //! | OPTIONS | the newest two, and temporary ones |
 //! | info logs | the newest `keep_log_file_num` |
 //! | everything else | always: a file with an unknown name is never deleted |
@@ -59,6 +60,7 @@ pub fn obsolete_files<'a>(listing: &'a [String], needed: &NeededFiles) -> Vec<&'
         // The new CURRENT is written to a temporary file with the number of the next MANIFEST.
         // So has a blob file that is not complete yet the name of a temporary file.
         FileKind::Temp => number <= needed.manifest_number && number < needed.min_pending_output,
+        FileKind::Trash => true,
         FileKind::Options => oldest_options.is_some_and(|oldest| number < oldest),
         FileKind::InfoLog => number.0 > 0 && oldest_info_log.is_none_or(|oldest| number < oldest),
         _ => false,
@@ -107,10 +109,12 @@ mod tests {
             "OPTIONS-000005",
             "OPTIONS-000007",
             "OPTIONS-000008.dbtmp",
+            "000010.sst.trash",
         ]);
         let obsolete = obsolete_files(&listing, &needed());
         let expected = ["000009.sst", "000013.blob", "000014.log", "MANIFEST-000016", "000017.dbtmp", "OPTIONS-000003"];
-        assert_eq!(obsolete, expected);
+        assert_eq!(obsolete[..6], expected);
+        assert_eq!(obsolete[6..], ["000010.sst.trash"]);
     }
 
     #[test]

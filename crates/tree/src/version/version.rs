@@ -35,6 +35,8 @@ pub struct Version {
     levels: Vec<LevelFiles>,
     index: FileIndex,
     level_sizes_bytes: Vec<u64>,
+    /// The largest number of a file in each level.
+    level_largest_numbers: Vec<FileNumber>,
     /// Where round-robin compaction of each level goes on.
     compact_cursors: Vec<Option<Vec<u8>>>,
     blob_files: Arc<BTreeMap<FileNumber, Arc<BlobFileMetadata>>>,
@@ -59,11 +61,30 @@ impl Version {
         blob_files: Arc<BTreeMap<FileNumber, Arc<BlobFileMetadata>>>,
         base: Option<&Self>,
     ) -> Self {
-        let level_sizes_bytes: Vec<u64> = levels.iter().map(|files| total_size_bytes(files)).collect();
+        // Of a level that is the base's, what is known of it is, too.
+        let known = |level: usize, files: &LevelFiles| base.filter(|base| base.shares_level(level, files));
+        let (mut level_sizes_bytes, mut level_largest_numbers) = (Vec::new(), Vec::new());
+        for (level, files) in levels.iter().enumerate() {
+            let (size, largest) = match known(level, files) {
+                Some(base) => (base.level_sizes_bytes[level], base.level_largest_numbers[level]),
+                None => (total_size_bytes(files), files.iter().map(|file| file.number).max().unwrap_or_default()),
+            };
+            level_sizes_bytes.push(size);
+            level_largest_numbers.push(largest);
+        }
         let targets = LevelTargets::new(settings, &level_sizes_bytes);
         let base = base.map(|base| (&base.index, &*base.levels));
         let index = FileIndex::build(comparator.user(), &levels, base);
-        Self { comparator, levels, index, level_sizes_bytes, compact_cursors, blob_files, targets }
+        Self {
+            comparator,
+            levels,
+            index,
+            level_sizes_bytes,
+            level_largest_numbers,
+            compact_cursors,
+            blob_files,
+            targets,
+        }
     }
 
     /// The same files under other settings.
@@ -116,6 +137,16 @@ impl Version {
     #[must_use]
     pub fn level_shared(&self, level: usize) -> LevelFiles {
         self.levels.get(level).cloned().unwrap_or_else(|| LevelFiles::from([]))
+    }
+
+    /// True when `files` is this version's own list of the level.
+    pub(super) fn shares_level(&self, level: usize, files: &LevelFiles) -> bool {
+        self.levels.get(level).is_some_and(|own| Arc::ptr_eq(own, files))
+    }
+
+    /// The largest number of a table.
+    pub(super) fn largest_number(&self) -> FileNumber {
+        self.level_largest_numbers.iter().copied().max().unwrap_or_default()
     }
 
     /// Bytes in a level.

@@ -217,6 +217,11 @@ impl FileSystem for FaultInjectionFileSystem {
         self.inner.file_size(path)
     }
 
+    fn link_count(&self, path: &Path) -> Result<u64> {
+        self.rules.check(OperationKind::Metadata, "count links", &[path])?;
+        self.inner.link_count(path)
+    }
+
     fn modified_unix_seconds(&self, path: &Path) -> Result<u64> {
         self.rules.check(OperationKind::Metadata, "get modification time", &[path])?;
         self.inner.modified_unix_seconds(path)

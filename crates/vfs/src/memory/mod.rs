@@ -367,6 +367,11 @@ impl FileSystem for MemoryFileSystem {
         Ok(self.find_file(path, "get size")?.size())
     }
 
+    fn link_count(&self, path: &Path) -> Result<u64> {
+        self.count_metadata();
+        self.shared.tree.lock().link_count(path).map_err(|error| io_error("count links", path, error))
+    }
+
     fn modified_unix_seconds(&self, path: &Path) -> Result<u64> {
         self.count_metadata();
         Ok(self.find_file(path, "get modification time")?.modified_unix_seconds())

@@ -145,6 +145,13 @@ impl Tree {
         }
     }
 
+    /// Names that a file has.
+    pub(super) fn link_count(&self, path: &Path) -> io::Result<u64> {
+        let node = self.file(path)?;
+        let is_name = |entry: &&Entry| matches!(entry, Entry::File(other) if Arc::ptr_eq(other, &node));
+        Ok(self.entries.iter().map(|entries| entries.values().filter(is_name).count() as u64).sum())
+    }
+
     fn change(&mut self, change: EntryChange) {
         change.apply(&mut self.entries);
         if self.records {

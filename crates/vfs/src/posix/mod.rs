@@ -206,6 +206,13 @@ impl FileSystem for PosixFileSystem {
             .map_err(|error| io_error("truncate", path, error))
     }
 
+    #[cfg(unix)]
+    fn link_count(&self, path: &Path) -> Result<u64> {
+        use std::os::unix::fs::MetadataExt;
+        self.counters.metadata();
+        retry(|| fs::metadata(path)).map(|found| found.nlink()).map_err(|error| io_error("count links", path, error))
+    }
+
     fn children(&self, dir: &Path) -> Result<Vec<String>> {
         self.counters.dir_list();
         let failed = |error| io_error("list directory", dir, error);

@@ -99,3 +99,49 @@ fn concurrent_requests_all_end() {
     assert!(clock.monotonic_us() >= (80_000_000 - 5_000_000) / 50);
     assert_eq!(bucket.state.lock().waiting, [0; 4]);
 }
+
+fn tuned(max: u64) -> (TokenBucket, Arc<SleepClock>) {
+    let clock = Arc::new(SleepClock::default());
+    (TokenBucket::auto_tuned(max, Arc::<SleepClock>::clone(&clock)), clock)
+}
+
+/// Requests of `bytes` each tenth of a second for so many seconds.
+fn load(bucket: &TokenBucket, clock: &SleepClock, seconds: u64, bytes: u64) {
+    let until = clock.monotonic_us() + seconds * 1_000_000;
+    while clock.monotonic_us() < until {
+        bucket.request(bytes, IoPriority::Low);
+        clock.now_us.fetch_add(100_000, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn an_auto_tuned_rate_follows_what_is_asked_for() {
+    let (bucket, clock) = tuned(1_000_000);
+    assert_eq!(bucket.bytes_per_second(), 500_000);
+    // Hardly anything is asked for: the lowest rate at once.
+    load(&bucket, &clock, 21, 100);
+    assert_eq!(bucket.bytes_per_second(), 50_000);
+    // More than that: 5 % more each time, up to the largest.
+    let mut rates = vec![bucket.bytes_per_second()];
+    for _ in 0..100 {
+        clock.sleep(Duration::from_micros(1));
+        let until = clock.monotonic_us() + 10_000_000;
+        while clock.monotonic_us() < until {
+            bucket.request(bucket.bytes_per_second() / 20, IoPriority::Low);
+        }
+        rates.push(bucket.bytes_per_second());
+    }
+    assert!(rates.windows(2).all(|pair| pair[1] >= pair[0] && pair[1] <= pair[0] * 106 / 100), "{rates:?}");
+    assert_eq!(rates.last(), Some(&1_000_000));
+    // Waits in less than half of the intervals: it falls, not at once.
+    let before = bucket.bytes_per_second();
+    for round in 0..100 {
+        bucket.request(if round % 4 == 0 { 150_000 } else { 1 }, IoPriority::Low);
+        clock.now_us.fetch_add(100_000, Ordering::Relaxed);
+    }
+    load(&bucket, &clock, 1, 1);
+    let after = bucket.bytes_per_second();
+    assert!(after < before && after >= before * 95 / 100 - 1, "{before}, {after}");
+    bucket.set_bytes_per_second(2_000_000);
+    assert_eq!(bucket.bytes_per_second(), 1_000_000, "half of the new largest");
+}

@@ -141,7 +141,7 @@ pub const KNOWN: &[Known] = &[
         "options that are fixed",
         "change comparator",
         "done",
-        "Extra option not recognized",
+        "Option not changeable",
         "An option that is fixed is refused",
     ),
     known("members of structs", "options text", "Unrecognized option: compression_opts", "is not a", PARSING),

@@ -11,7 +11,6 @@ const fn gone(name: &'static str, kind: Kind, reason: &'static str) -> Row {
     Row { name, kind, default: "", help: "Reported and ignored.", effect: Effect::Gone(reason) }
 }
 
-const BLOB_FILES: &str = "values in blob files are not cached yet";
 const BLOB_DB: &str = "the stacked BlobDB is not here";
 const COMPARATOR: &str = "keys are ordered bytewise";
 const MIXGRAPH: &str = "the benchmark mixgraph is not here";
@@ -28,8 +27,6 @@ pub(super) const REFUSED: &[Row] = &[
     refused("backup_dir", Text, "", "there are no backups yet"),
     refused("backup_rate_limit", Integer, "0", "there are no backups yet"),
     refused("blob_db_enable_gc", Bool, "false", BLOB_DB),
-    refused("blob_cache_size", Integer, "8388608", BLOB_FILES),
-    refused("use_blob_cache", Bool, "false", BLOB_FILES),
     refused("use_blob_db", Bool, "false", BLOB_DB),
     refused("block_cache_trace_file", Text, "", TRACES),
     refused("build_info", Bool, "false", "`--version` says what is known of the build"),
@@ -72,7 +69,6 @@ pub(super) const REFUSED: &[Row] = &[
     refused("rate_limit_auto_wal_flush", Bool, "false", "the log is not limited"),
     refused("rate_limit_bg_reads", Bool, "false", "reads are not limited"),
     refused("rate_limit_user_ops", Bool, "false", "users are not limited; see benchmark_write_rate_limit"),
-    refused("rate_limiter_auto_tuned", Bool, "false", "the limit is fixed"),
     refused("read_random_exp_range", Number, "0", "readrandom draws from all keys alike"),
     refused("report_file_operations", Bool, "false", "the property ferrock.io counts them; see statistics"),
     refused("report_interval_seconds", Integer, "0", REPORTS),
@@ -101,9 +97,6 @@ pub(super) const REFUSED: &[Row] = &[
     refused("value_size_distribution_type", Text, "fixed", "values have one size, value_size"),
     refused("writes_before_delete_range", Integer, "0", "no benchmark deletes ranges"),
     refused("writes_per_range_tombstone", Integer, "0", "no benchmark deletes ranges"),
-    refused("blob_cache_numshardbits", Integer, "6", BLOB_FILES),
-    refused("charge_blob_cache", Bool, "false", BLOB_FILES),
-    refused("use_shared_block_and_blob_cache", Bool, "true", BLOB_FILES),
     refused("blob_db_bytes_per_sync", Integer, "524288", BLOB_DB),
     refused("blob_db_compression_type", Text, "snappy", BLOB_DB),
     refused("blob_db_file_size", Integer, "268435456", BLOB_DB),

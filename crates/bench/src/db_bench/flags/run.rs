@@ -211,8 +211,13 @@ pub(super) const ROWS: &[Row] = &[
     row("universal_max_read_amp", Kind::Integer, "-1", "with --compaction_style=1: most runs; 0: by their sizes"),
     row("universal_stop_style", Kind::Integer, "1", "with --compaction_style=1: 0 similar sizes, 1 all sizes together"),
     row("universal_allow_trivial_move", Kind::Bool, "false", "with --compaction_style=1: disjoint runs are not read"),
-    row("universal_incremental", Kind::Bool, "false", "kept in the OPTIONS file; whole runs are merged"),
-    row("universal_reduce_file_locking", Kind::Bool, "true", "kept in the OPTIONS file"),
+    row("universal_incremental", Kind::Bool, "false", "with --compaction_style=1: parts of the two oldest runs"),
+    row(
+        "universal_reduce_file_locking",
+        Kind::Bool,
+        "true",
+        "with --compaction_style=1: a merge that waits keeps its oldest run",
+    ),
     row("fifo_age_for_warm", Kind::Integer, "0", "kept in the OPTIONS file; no table is rewritten for it"),
     row(
         "compaction_pri",
@@ -239,6 +244,17 @@ pub(super) const ROWS: &[Row] = &[
         "0",
         "0: blocks are cached when read, 1: when flushed, 2: when flushed or compacted",
     ),
+    row("use_blob_cache", Kind::Bool, "false", "values in blob files are kept in a cache"),
+    row(
+        "use_shared_block_and_blob_cache",
+        Kind::Bool,
+        "true",
+        "with --use_blob_cache: they are kept in the block cache; else in one of blob_cache_size bytes",
+    ),
+    row("blob_cache_size", Kind::Integer, "8388608", "bytes of the cache of values in blob files"),
+    row("blob_cache_numshardbits", Kind::Integer, "6", "it has 2^n shards; negative: chosen by its size"),
+    row("prepopulate_blob_cache", Kind::Text, "0", "0: values in blob files are cached when read, 1: when flushed"),
+    row("charge_blob_cache", Kind::Bool, "false", "charge a cache of values in blob files to the block cache"),
     row(
         "charge_compression_dictionary_building_buffer",
         Kind::Bool,
@@ -278,16 +294,22 @@ pub(super) const ROWS: &[Row] = &[
         "bytes a second that flushes and compactions may write; 0: no limit",
     ),
     row(
+        "rate_limiter_auto_tuned",
+        Kind::Bool,
+        "false",
+        "rate_limiter_bytes_per_sec is the most: the rate follows what is asked for, down to a twentieth",
+    ),
+    row(
         "max_background_compactions",
         Kind::Integer,
         "-1",
-        "older flag: with max_background_flushes, the sum is max_background_jobs",
+        "compactions at once; -1 with max_background_flushes -1: by max_background_jobs",
     ),
     row(
         "max_background_flushes",
         Kind::Integer,
         "-1",
-        "older flag: with max_background_compactions, the sum is max_background_jobs",
+        "flushes at once; -1 with max_background_compactions -1: by max_background_jobs",
     ),
     row(
         "max_bytes_for_level_multiplier_additional",

@@ -1,6 +1,7 @@
 use super::*;
 use crate::flags::{Parsed, parse};
 use ferrock::Db;
+use ferrock::options::PrepopulateBlobCache;
 
 fn built(line: &str) -> Result<EngineOptions, String> {
     match parse(line.split_whitespace().map(str::to_owned))? {
@@ -46,8 +47,8 @@ fn defaults_are_those_of_rocksdbs_program() {
     assert!(!options.family.level_compaction_dynamic_level_bytes && options.notes.is_empty());
     assert_eq!(options.family.table.get("index_shortening").unwrap(), "kShortenSeparatorsAndSuccessor");
     assert!(built("--cache_size=-1").unwrap().family.table.no_block_cache);
-    assert_eq!(built("--max_background_compactions=3 --max_background_flushes=2").unwrap().db.max_background_jobs, 5);
-    assert_eq!(built("--max_background_flushes=4").unwrap().db.max_background_jobs, 5);
+    let db = built("--max_background_compactions=3 --max_background_flushes=2").unwrap().db;
+    assert_eq!((db.max_background_compactions, db.max_background_flushes, db.max_background_jobs), (3, 2, 2));
 }
 
 #[test]
@@ -64,6 +65,7 @@ fn memory_beside_blocks_is_charged_as_asked() {
             [usage.compression_dictionary_building_buffer, usage.filter_construction, usage.block_based_table_reader];
         assert_eq!(found, wanted, "{line}");
     }
+    assert_eq!(built("--charge_blob_cache").unwrap().family.cache_usage.blob_cache, Enabled);
     assert!(built("--charge_table_reader --cache_size=-1").unwrap_err().contains("cache_usage"));
 
     assert!(built("--db_write_buffer_size=1m").unwrap().db.components.write_buffer_manager.is_none());
@@ -142,4 +144,17 @@ fn an_options_file_comes_first_and_flags_on_top() {
     assert_eq!(options.family.filter_policy, FilterPolicy::bloom(7.0));
     assert_eq!(options.family.table.block_size, 1024);
     assert!(options.family.level_compaction_dynamic_level_bytes);
+}
+
+#[test]
+fn values_in_blob_files_have_the_cache_that_the_flags_name() {
+    let family = built("").unwrap().family;
+    assert!(family.blob_cache.is_none() && family.prepopulate_blob_cache == PrepopulateBlobCache::Disable);
+    let shared = built("--use_blob_cache --prepopulate_blob_cache=1 --cache_size=8m").unwrap();
+    assert!(Arc::ptr_eq(&shared.family.blob_cache.unwrap(), &shared.db.components.block_cache.clone().unwrap()));
+    assert_eq!(shared.family.settings.prepopulate_blob_cache, PrepopulateBlobCache::FlushOnly);
+    let own = built("--use_blob_cache --use_shared_block_and_blob_cache=false --blob_cache_size=3m").unwrap();
+    assert_eq!(own.family.blob_cache.unwrap().capacity(), 3 << 20);
+    assert!(built("--use_blob_cache --cache_size=-1").unwrap_err().contains("--use_shared_block_and_blob_cache=false"));
+    assert!(built("--use_blob_cache --memory_budget=1m").unwrap().family.blob_cache.is_none());
 }

@@ -3,6 +3,7 @@
 mod linkbench;
 mod mixed;
 mod permutation;
+mod queue;
 mod read;
 mod write;
 
@@ -36,6 +37,7 @@ pub(crate) fn dispatch(worker: &mut Worker<'_>, work: Work) -> Result<()> {
         Work::ReadSequential { is_reverse } => read::read_sequential(worker, is_reverse),
         Work::SeekRandom => read::seek_random(worker),
         Work::MultiReadRandom => read::multi_read_random(worker),
+        Work::Queue => queue::queue(worker),
         Work::NewIterator => read::new_iterator(worker),
         Work::Compact => once(worker, compact_all),
         Work::Flush => once(worker, ferrock::Db::flush),

@@ -1,9 +1,10 @@
 //! Version edits as RocksDB prints them.
 
 use crate::text::digits;
+use ferrock_base::Temperature;
 use ferrock_base::internal_key::{trailer, user_key};
 use ferrock_format::unique_id::UniqueId;
-use ferrock_format::version_edit::{BlobFileAddition, ColumnFamilyChange, NewFile, Temperature, VersionEdit};
+use ferrock_format::version_edit::{BlobFileAddition, ColumnFamilyChange, NewFile, VersionEdit};
 
 /// Lossless for text, and one byte a byte for the rest.
 pub(super) type Bytes = Vec<u8>;

@@ -3,9 +3,10 @@
 use super::Db;
 use crate::column_family::ColumnFamily;
 use crate::db::{
-    LiveFile, UserKeyRange, background, families, flush, in_memory, manual, manual_files, properties, resume,
+    LiveFile, UserKeyRange, background, families, flush, in_memory, live_file, manual, manual_files, properties, resume,
 };
-use crate::options::{ColumnFamilyOptions, CompactRangeOptions, FlushOptions};
+use crate::jobs::StoppedBy;
+use crate::options::{ColumnFamilyOptions, CompactRangeOptions, FlushOptions, WaitForCompactOptions};
 use ferrock_base::byte_text::canonical;
 use ferrock_base::{Error, ErrorKind, Result};
 use std::collections::BTreeMap;
@@ -127,7 +128,7 @@ impl Db {
         families::set_db_options(self.core(), changes)
     }
 
-    /// Waits until no flush or compaction runs or is due.
+    /// Waits until no flush or compaction runs or is due, and no thread removes obsolete files.
     ///
     /// # Errors
     /// The background error that stands: call [`resume`](Self::resume) when its cause is gone, or reopen the database.
@@ -146,7 +147,8 @@ impl Db {
     /// # Ok::<(), ferrock::Error>(())
     /// ```
     pub fn wait_for_background_work(&self) -> Result<()> {
-        background::wait_for_background_work(self.core())
+        let options = WaitForCompactOptions { wait_for_purge: true, ..WaitForCompactOptions::default() };
+        background::wait_for_compact(self.core(), &options)
     }
 
     /// Flushes the default family and waits.
@@ -169,7 +171,7 @@ impl Db {
     /// ```
     pub fn flush(&self) -> Result<()> {
         self.core().jobs.check_open()?;
-        flush::flush_families(self.core(), &[0], true)
+        flush::flush_families(self.core(), &[0], &FlushOptions::default(), StoppedBy::Closing)
     }
 
     /// Flushes a family.
@@ -177,7 +179,35 @@ impl Db {
     /// # Errors
     /// `Column family dropped` for a family that was, before or while its flush was waited for.
     pub fn flush_cf(&self, family: &ColumnFamily, options: &FlushOptions) -> Result<()> {
-        manual::flush_family(self.core(), family, options)
+        manual::flush_families(self.core(), std::slice::from_ref(family), options)
+    }
+
+    /// Flushes families. Each becomes durable by itself, unless `force_atomic_flush` or the option `atomic_flush` ask
+    /// for one step.
+    ///
+    /// # Errors
+    /// `Column family dropped` for a family that was, before or while its flush was waited for; those of
+    /// [`flush`](Self::flush).
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # use ferrock::{ColumnFamilyOptions, FlushOptions, WriteBatch, WriteOptions};
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// let index = db.create_column_family("index", ColumnFamilyOptions::default())?;
+    /// let mut batch = WriteBatch::new();
+    /// batch.put(b"key", b"value")?;
+    /// batch.put_cf(index.id(), b"value", b"key")?;
+    /// db.write(batch, &WriteOptions { disable_wal: true, ..WriteOptions::default() })?;
+    /// // A crash leaves both families with the batch, or neither.
+    /// let atomic = FlushOptions { force_atomic_flush: true, ..FlushOptions::default() };
+    /// db.flush_cfs(&[db.default_column_family()?, index], &atomic)?;
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
+    pub fn flush_cfs(&self, families: &[ColumnFamily], options: &FlushOptions) -> Result<()> {
+        manual::flush_families(self.core(), families, options)
     }
 
     /// Compacts the user keys of the default family in `[begin, end]`, all when both are `None`, and waits.
@@ -314,25 +344,7 @@ impl Db {
     /// Every table of the tree.
     #[must_use]
     pub fn live_files(&self) -> Vec<LiveFile> {
-        let mut files = Vec::new();
-        for family in self.column_families() {
-            let pinned = family.data.super_version.load();
-            files.extend(pinned.version.files().map(|(level, file)| LiveFile {
-                column_family: family.name().to_owned(),
-                level,
-                number: file.number,
-                directory: family.data.table_cache.paths().directory(file.path_id).to_path_buf(),
-                size_bytes: file.size_bytes,
-                smallest_user_key: file.smallest_user_key().to_vec(),
-                largest_user_key: file.largest_user_key().to_vec(),
-                smallest_sequence: file.smallest_seqno,
-                largest_sequence: file.largest_seqno,
-                file_checksum: file.checksum.as_ref().map(|checksum| checksum.value.clone()).unwrap_or_default(),
-                file_checksum_function_name:
-                    file.checksum.as_ref().map(|checksum| checksum.function_name.clone()).unwrap_or_default(),
-            }));
-        }
-        files
+        live_file::live_files(self.core())
     }
 
     /// The properties of a live table.
@@ -359,26 +371,6 @@ impl Db {
     /// those of a flush.
     pub fn save_to(&self, directory: impl AsRef<Path>) -> Result<()> {
         in_memory::save(self.core(), directory.as_ref())
-    }
-
-    /// Starts no flush and no compaction any more, and waits for those that run. Calls are counted:
-    /// [`continue_background_work`](Self::continue_background_work) must come as often.
-    ///
-    /// # Errors
-    /// `NotSupported` when the database is read-only, `ShutdownInProgress` when it is closed.
-    pub fn pause_background_work(&self) -> Result<()> {
-        let core = self.core();
-        core.jobs.check_open()?;
-        core.jobs.pause();
-        Ok(())
-    }
-
-    /// Takes back one [`pause_background_work`](Self::pause_background_work).
-    ///
-    /// # Errors
-    /// `Invalid argument` when nothing is paused.
-    pub fn continue_background_work(&self) -> Result<()> {
-        self.core().jobs.end_pause()
     }
 
     /// The value of a property of the default family; `None` when no property has that name.

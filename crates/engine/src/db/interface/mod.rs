@@ -3,6 +3,7 @@
 //! ```text
 //! mod.rs    opening, closing, destroying     write.rs   batches, single entries, the log
 //! read.rs   keys, ranges, snapshots, futures  manage.rs  families, options, jobs, properties
+//! compactions.rs compactions of files, pauses, aborts, waiting
 //! ```
 
 use super::{ColumnFamilyDescriptor, DbCore, background, destroy, in_memory, open};
@@ -14,6 +15,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+mod compactions;
 mod manage;
 mod read;
 mod write;

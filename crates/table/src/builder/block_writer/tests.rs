@@ -56,7 +56,7 @@ fn build(
     params.options = Arc::new(BlockBasedTableOptions { verify_compression, ..BlockBasedTableOptions::default() });
     let file = memory.create_writable(Path::new("/000007.sst"), &WritableOptions::default())?;
     let mut builder = BlockTableBuilder::new(params, file)?;
-    builder.writer.spoil = spoil;
+    builder.writer.spoil(spoil);
     for number in 0..2000u32 {
         let key = make_internal_key(&number.to_be_bytes(), SequenceNumber(9), ValueType::Value);
         if let Err(error) = builder.add(&key, &[b'v'; 60]) {

@@ -34,8 +34,12 @@ pub struct Grandparent {
 pub struct OutputSplitter {
     order: InternalComparator,
     target_file_size_bytes: u64,
+    /// The output ends here at the latest.
+    most_bytes: u64,
     max_compaction_bytes: u64,
     grandparents: Vec<Grandparent>,
+    /// Edges count only where the output has overlapped enough.
+    only_at_limit: bool,
     /// The grandparent that the last key lies in, or, in a gap, the one behind it.
     index: usize,
     in_gap: bool,
@@ -58,8 +62,10 @@ impl OutputSplitter {
         Self {
             order,
             target_file_size_bytes,
+            most_bytes: target_file_size_bytes,
             max_compaction_bytes,
             grandparents,
+            only_at_limit: false,
             index: 0,
             in_gap: true,
             seen_key: false,
@@ -67,6 +73,21 @@ impl OutputSplitter {
             boundaries_in_output: 0,
             partitioner: None,
         }
+    }
+
+    /// Cuts at edges only where the output and what it overlaps are more than `max_compaction_bytes`: sorted runs of
+    /// universal families, with `incremental`.
+    #[must_use]
+    pub fn only_at_limit(mut self, only_at_limit: bool) -> Self {
+        self.only_at_limit = only_at_limit;
+        self
+    }
+
+    /// Lets an output grow up to `most_bytes`, if it comes to no good edge before.
+    #[must_use]
+    pub fn growing_to(mut self, most_bytes: u64) -> Self {
+        self.most_bytes = most_bytes;
+        self
     }
 
     /// Cuts also where the partitioner says.
@@ -83,8 +104,15 @@ impl OutputSplitter {
     }
 
     /// True when the current output, of `output_size_bytes` so far (0: it has no entry) and with `last` as its last
-    /// internal key, should end before `key`. To be called once for each key, in order.
-    pub fn should_cut_between(&mut self, last: &[u8], key: &[u8], output_size_bytes: u64) -> bool {
+    /// internal key, should end before `key`. To be called once for each key, in order. `with_entry_bytes`: what the
+    /// file would have at most if it ended behind `key`, where it must not exceed its target; else the size so far.
+    pub fn should_cut_between(
+        &mut self,
+        last: &[u8],
+        key: &[u8],
+        output_size_bytes: u64,
+        with_entry_bytes: u64,
+    ) -> bool {
         let is_boundary = output_size_bytes > 0
             && self.partitioner.as_mut().is_some_and(|partitioner| {
                 partitioner.should_partition(&PartitionerRequest {
@@ -93,7 +121,8 @@ impl OutputSplitter {
                     current_output_file_size: output_size_bytes,
                 })
             });
-        self.should_cut(key, output_size_bytes, is_boundary)
+        let exceeds = output_size_bytes > 0 && with_entry_bytes > self.most_bytes;
+        self.should_cut(key, output_size_bytes, is_boundary || exceeds)
     }
 
     /// The same without a partitioner.
@@ -107,7 +136,7 @@ impl OutputSplitter {
         let crossed = self.move_to(key);
         let cut = output_size_bytes > 0
             && (is_boundary
-                || output_size_bytes >= self.target_file_size_bytes
+                || output_size_bytes >= self.most_bytes
                 || (crossed > 0 && self.is_good_edge(crossed, overlapped_before, output_size_bytes)));
         if cut {
             self.boundaries_in_output = 0;
@@ -120,6 +149,9 @@ impl OutputSplitter {
     fn is_good_edge(&self, crossed: u64, overlapped_before: u64, output_size_bytes: u64) -> bool {
         if self.overlapped_bytes.saturating_add(output_size_bytes) > self.max_compaction_bytes {
             return true;
+        }
+        if self.only_at_limit {
+            return false;
         }
         // A whole grandparent lies between the keys: cutting spares a later compaction from rewriting it.
         let skips_a_file = crossed >= if self.in_gap { 2 } else { 3 };

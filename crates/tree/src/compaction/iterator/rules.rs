@@ -228,21 +228,28 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
         }
     }
 
+    /// What the compaction filter says of the input's entry.
+    fn decide(&self, value_type: ValueType) -> Result<FilterDecision> {
+        let Some((filter, context)) = &self.options.compaction_filter else { return Ok(FilterDecision::Keep) };
+        let key = self.current.user_key();
+        match value_type {
+            ValueType::Value => Ok(filter.filter(context, key, ValueType::Value, self.input.value())),
+            ValueType::BlobIndex => match (filter.filter_blob_by_key(context, key), &self.options.blobs) {
+                (Some(decision), _) => Ok(decision),
+                (None, Some(blobs)) => {
+                    let value = blobs.fetch(key, self.input.value())?;
+                    Ok(filter.filter(context, key, ValueType::Value, &value))
+                }
+                (None, None) => Ok(FilterDecision::Keep),
+            },
+            // Entities need more than a value to be judged, so they stay.
+            _ => Ok(FilterDecision::Keep),
+        }
+    }
+
     /// Passes the newest value of a key to the compaction filter. `None`: the input was moved on.
     fn filter_value(&mut self, sequence: SequenceNumber, value_type: ValueType) -> Result<Option<ValueType>> {
-        let Some((filter, context)) = &self.options.compaction_filter else { return Ok(Some(value_type)) };
-        let fetched;
-        let value = match (value_type, &self.options.blobs) {
-            (ValueType::Value, _) => self.input.value(),
-            (ValueType::BlobIndex, Some(blobs)) => {
-                fetched = blobs.fetch(self.current.user_key(), self.input.value())?;
-                &fetched
-            }
-            // Entities need more than a value to be judged, so they stay.
-            _ => return Ok(Some(value_type)),
-        };
-        let decision = filter.filter(context, self.current.user_key(), ValueType::Value, value);
-        match decision {
+        match self.decide(value_type)? {
             FilterDecision::Keep => Ok(Some(value_type)),
             FilterDecision::ChangeValue(value) => {
                 self.output.set(self.current.user_key(), sequence, ValueType::Value, &value);

@@ -5,6 +5,7 @@
 //! size      the oldest files, until the rest is within the limit; of a family that was compacted by
 //!           levels first the deepest level, from its smallest key on                                     dropped
 //! merge     with `allow_compaction`, small files next to each other                                      merged in L0
+//! age       the oldest file whose age asks for another temperature                                       rewritten
 //! ```
 //!
 //! The limit is `max_table_files_size` bytes of tables, or `max_data_files_size` bytes of tables and blob files. A blob
@@ -19,6 +20,7 @@ use super::level0::newest_while_cheaper;
 use super::{CompactionChoice, PickerInput};
 use crate::compaction::choice::{CompactionKind, CompactionReason, LevelInputs};
 use crate::version::{FileMetadata, Version, total_size_bytes};
+use ferrock_base::Temperature;
 use ferrock_options::ColumnFamilySettings;
 use std::sync::Arc;
 
@@ -39,7 +41,7 @@ pub(super) fn pick_any(input: &PickerInput<'_>) -> Option<CompactionChoice> {
     } else {
         expired(input).or_else(|| oversize(input)).map(|(reason, level, files)| drop_files(input, reason, level, files))
     };
-    dropped.or_else(|| merge(input))
+    dropped.or_else(|| merge(input)).or_else(|| change_temperature(input))
 }
 
 /// How badly level 0 needs a compaction, from 1 on.
@@ -56,6 +58,9 @@ pub(super) fn score(version: &Version, settings: &ColumnFamilySettings, now_secs
     }
     if score < 1.0 {
         score = score.max(idle().filter(|file| is_expired(file, settings, now_secs)).count() as f64);
+    }
+    if score < 1.0 && version.num_levels() == 1 && oldest_to_change(version, settings, now_secs).is_some() {
+        score = 1.0;
     }
     score
 }
@@ -127,6 +132,52 @@ fn drop_files(input: &PickerInput<'_>, reason: CompactionReason, level: usize, f
     let inputs = vec![LevelInputs { level, files }];
     let choice = CompactionChoice::of_whole_files(CompactionKind::Drop, reason, input.version, inputs, level);
     CompactionChoice { score: score(input.version, input.options, input.now_secs), ..choice }
+}
+
+/// The oldest file that has not the temperature of its age, with that temperature. What is not known to be old ends
+/// the search: files before it are newer.
+fn oldest_to_change<'a>(
+    version: &'a Version,
+    settings: &ColumnFamilySettings,
+    now_secs: u64,
+) -> Option<(&'a Arc<FileMetadata>, Temperature)> {
+    let ages = &settings.compaction_options_fifo.file_temperature_age_thresholds;
+    let is_due = |newest: u64, age: u64| now_secs >= age && newest <= now_secs - age;
+    for file in version.level(0).iter().rev() {
+        let newest = file.newest_key_time_secs();
+        if newest == 0 {
+            continue;
+        }
+        // By age, the last that is reached.
+        let wanted = ages.iter().rfind(|threshold| is_due(newest, threshold.age))?.temperature;
+        if file.temperature != wanted {
+            return Some((file, wanted));
+        }
+    }
+    None
+}
+
+/// One file, written anew as it is, but for its temperature: copied, or merged by itself.
+fn change_temperature(input: &PickerInput<'_>) -> Option<CompactionChoice> {
+    let version = input.version;
+    if version.num_levels() > 1 || input.running.uses_level_0() {
+        return None;
+    }
+    let (file, temperature) = oldest_to_change(version, input.options, input.now_secs)?;
+    let seed = Seed {
+        reason: CompactionReason::ChangeTemperature,
+        score: score(version, input.options, input.now_secs),
+        start_level: 0,
+        output_level: 0,
+        files: vec![Arc::clone(file)],
+        is_level_0_trivial_move: false,
+    };
+    let choice = complete(input, seed)?;
+    let kind = match input.options.compaction_options_fifo.allow_trivial_copy_when_change_temperature {
+        true => CompactionKind::Copy,
+        false => choice.kind,
+    };
+    Some(CompactionChoice { output_temperature: Some(temperature), kind, ..choice })
 }
 
 /// Small files next to each other, to have fewer of them.

@@ -21,4 +21,7 @@ pub struct PickerInput<'a> {
     pub bottommost_threshold: SequenceNumber,
     /// Unix time.
     pub now_secs: u64,
+    /// Files that `periodic_compaction_seconds` makes due within so many seconds are due:
+    /// [`DailyOffpeak::early_secs`](ferrock_options::DailyOffpeak::early_secs).
+    pub early_secs: u64,
 }

@@ -65,10 +65,11 @@ pub(super) fn complete_into(input: &PickerInput<'_>, mut seed: Seed, output_path
         start_level: seed.start_level,
         output_level: seed.output_level,
         output_path_id,
-        is_compressed: true,
+        compression: None,
         inputs,
         grandparents,
         kind: CompactionKind::Merge,
+        output_temperature: None,
         is_bottommost,
         max_output_file_size_bytes: max_output_file_size_bytes(input, seed.output_level),
         max_compaction_bytes: input.options.max_compaction_bytes,
@@ -83,7 +84,7 @@ pub(super) fn complete_into(input: &PickerInput<'_>, mut seed: Seed, output_path
 }
 
 /// Files of the output level that the seed overlaps. Where that costs nothing more below, the seed grows.
-fn output_level_inputs(input: &PickerInput<'_>, seed: &mut Seed) -> Option<Vec<Arc<FileMetadata>>> {
+pub(super) fn output_level_inputs(input: &PickerInput<'_>, seed: &mut Seed) -> Option<Vec<Arc<FileMetadata>>> {
     let version = input.version;
     let comparator = version.comparator().user();
     let range = BoundaryRange::of_files(comparator, seed.files.iter().map(|file| &**file))?;
@@ -176,7 +177,7 @@ pub(super) fn extend_trivial_move(
 }
 
 /// The overlapping files of the first level below the output level that has any.
-fn grandparents(version: &Version, output_level: usize, range: &BoundaryRange) -> Vec<Arc<FileMetadata>> {
+pub(crate) fn grandparents(version: &Version, output_level: usize, range: &BoundaryRange) -> Vec<Arc<FileMetadata>> {
     (output_level + 1..version.num_levels())
         .map(|level| version.overlapping_inputs(level, range))
         .find(|files| !files.is_empty())
@@ -184,7 +185,11 @@ fn grandparents(version: &Version, output_level: usize, range: &BoundaryRange) -
 }
 
 /// Whether the inputs can be recorded on the output level without being rewritten.
-fn is_trivial_move(input: &PickerInput<'_>, choice: &CompactionChoice, is_level_0_trivial_move: bool) -> bool {
+pub(super) fn is_trivial_move(
+    input: &PickerInput<'_>,
+    choice: &CompactionChoice,
+    is_level_0_trivial_move: bool,
+) -> bool {
     let (options, version) = (input.options, input.version);
     let [inputs] = &choice.inputs[..] else { return false };
     if choice.start_level == choice.output_level
@@ -220,7 +225,7 @@ fn is_trivial_move(input: &PickerInput<'_>, choice: &CompactionChoice, is_level_
 
 /// Target size of output files: `target_file_size_base` on the first two levels that hold data, then multiplied. Level
 /// 0 gets a single file, or it would have as many as before.
-pub(super) fn max_output_file_size_bytes(input: &PickerInput<'_>, output_level: usize) -> u64 {
+pub(crate) fn max_output_file_size_bytes(input: &PickerInput<'_>, output_level: usize) -> u64 {
     if output_level == 0 {
         return u64::MAX;
     }

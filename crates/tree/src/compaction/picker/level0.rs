@@ -57,7 +57,10 @@ pub(super) fn intra_level_0_for_size(input: &PickerInput<'_>) -> Option<Files> {
         return None;
     }
     let factor = input.options.max_bytes_for_level_multiplier.max(10.0) * 2.0;
-    if version.level_size_bytes(version.base_level()) <= multiply(version.level_size_bytes(0), factor) {
+    // Deletions count: they belong further down.
+    let statistics = version.accumulated_statistics();
+    let bytes = files.iter().fold(0u64, |sum, file| sum.saturating_add(statistics.compensated_size_bytes(file)));
+    if version.level_size_bytes(version.base_level()) <= multiply(bytes, factor) {
         return None;
     }
     let idle: Files = files.iter().take_while(|file| !file.is_being_compacted()).cloned().collect();

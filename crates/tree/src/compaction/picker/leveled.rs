@@ -46,7 +46,8 @@ fn level_0_seed(files: Vec<Arc<FileMetadata>>, output_level: usize, score: f64, 
 
 fn pick_from_level_0(input: &PickerInput<'_>, score: f64) -> Option<CompactionChoice> {
     if input.running.uses_level_0() {
-        return None;
+        let files = level0::intra_level_0_for_size(input)?;
+        return complete(input, level_0_seed(files, 0, score, false));
     }
     let output_level = input.version.base_level();
     if let Some(files) = level0::trivial_move(input, output_level) {

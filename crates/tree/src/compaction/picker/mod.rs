@@ -10,6 +10,7 @@
 //! universal      sorted runs that become one
 //! triggers       compactions for other reasons than size: marks, snapshots released, age
 //! manual         `compact_range`
+//! files          `compact_files`
 //! within         files that lie in ranges, to be dropped or marked
 //! output_path    which directory the output goes to
 //! stall          when writers must slow down or stop
@@ -19,6 +20,7 @@
 
 mod fifo;
 mod file_order;
+mod files;
 mod input;
 mod inputs;
 mod level0;
@@ -33,7 +35,9 @@ mod triggers;
 mod universal;
 mod within;
 
+pub use files::{FilesRequest, pick_files};
 pub use input::PickerInput;
+pub(crate) use inputs::{grandparents, max_output_file_size_bytes};
 pub use manual::{ManualChoice, ManualRequest, ManualStep, manual_steps, pick_manual};
 #[cfg(test)]
 pub use score::LevelScore;
@@ -52,6 +56,16 @@ pub fn pick(input: &PickerInput<'_>) -> Option<CompactionChoice> {
         CompactionShape::Runs => universal::pick(input),
         CompactionShape::Queue => fifo::pick(input),
         CompactionShape::ByHand => None,
+    }
+}
+
+/// The same, of what goes into the last level. Of sorted runs other choices are looked for if the first one goes
+/// elsewhere.
+#[must_use]
+pub fn pick_into_last_level(input: &PickerInput<'_>) -> Option<CompactionChoice> {
+    match shape(input) {
+        CompactionShape::Runs => universal::pick_where(input, CompactionChoice::merges_into_last_level),
+        _ => pick(input).filter(CompactionChoice::merges_into_last_level),
     }
 }
 

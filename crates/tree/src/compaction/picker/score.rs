@@ -37,6 +37,9 @@ pub fn compaction_scores(version: &Version, settings: &ColumnFamilySettings) -> 
         let idle = files.iter().filter(|file| !file.is_being_compacted());
         idle.fold(0u64, |sum, file| sum.saturating_add(statistics.compensated_size_bytes(file)))
     };
+    let whole = |files: &[Arc<FileMetadata>]| {
+        files.iter().fold(0u64, |sum, file| sum.saturating_add(statistics.compensated_size_bytes(file)))
+    };
     let is_dynamic = settings.level_compaction_dynamic_level_bytes;
     let targets = version.targets();
     let mut scores = Vec::with_capacity(version.num_levels());
@@ -47,8 +50,7 @@ pub fn compaction_scores(version: &Version, settings: &ColumnFamilySettings) -> 
         let size = version.level_size_bytes(level);
         if level == 0 {
             let num_idle = files.iter().filter(|file| !file.is_being_compacted()).count();
-            scores
-                .push(LevelScore { level, score: level_0_score(version, settings, num_idle, idle_size, &compensated) });
+            scores.push(LevelScore { level, score: level_0_score(version, settings, num_idle, idle_size, &whole) });
             coming_down = coming_down.saturating_add(size);
             continue;
         }
@@ -78,7 +80,7 @@ fn level_0_score(
     settings: &ColumnFamilySettings,
     num_idle: usize,
     idle_size: u64,
-    compensated: &dyn Fn(&[Arc<FileMetadata>]) -> u64,
+    whole: &dyn Fn(&[Arc<FileMetadata>]) -> u64,
 ) -> f64 {
     let by_count = num_idle as f64 / f64::from(settings.level0_file_num_compaction_trigger.max(1));
     let base_bytes = settings.max_bytes_for_level_base.max(1);
@@ -93,7 +95,8 @@ fn level_0_score(
     let target = version.targets().max_bytes(base_level);
     if idle_size > target {
         // Larger than the level it goes to: ahead of that level's own compactions, or it would be starved by them.
-        let base_level_size = compensated(version.level(base_level));
+        // With what is being compacted: it is there until that is done.
+        let base_level_size = whole(version.level(base_level));
         score = score.max(idle_size as f64 / base_level_size.max(target) as f64);
     }
     if score > 1.0 { score * SCALE } else { score }

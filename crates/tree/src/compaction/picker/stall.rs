@@ -5,7 +5,7 @@ use ferrock_options::{ColumnFamilySettings, CompactionShape};
 /// What the conditions look at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StallInput {
-    /// Memtables that are full and not flushed, and the one that writers fill.
+    /// Memtables that wait for their flush. The one that writers fill is none of them.
     pub num_unflushed_memtables: usize,
     /// Files in level 0; of a universal family sorted runs.
     pub num_level_0_files: usize,
@@ -111,6 +111,22 @@ pub fn next_delayed_rate(current: u64, max_rate: u64, trend: DelayTrend) -> u64 
         DelayTrend { .. } => 1.25,
     };
     ((current as f64 * factor) as u64).clamp(MIN_DELAYED_RATE.min(max_rate), max_rate)
+}
+
+/// True when compaction is behind, though writers may not be slowed down yet: level 0 is twice as long as a compaction
+/// wants it, or a quarter of the way to where writers are slowed down, or a quarter of the bytes pending are there that
+/// slow them down.
+#[must_use]
+pub fn is_behind(settings: &ColumnFamilySettings, input: &StallInput) -> bool {
+    if settings.disable_auto_compactions {
+        return false;
+    }
+    let trigger = i64::from(settings.level0_file_num_compaction_trigger);
+    let way = trigger + (i64::from(settings.level0_slowdown_writes_trigger) - trigger) / 4;
+    let files = i64::try_from(input.num_level_0_files).unwrap_or(i64::MAX);
+    let soft = settings.soft_pending_compaction_bytes_limit;
+    (counts_level_0(settings) && trigger >= 0 && files >= way.min(2 * trigger).max(1))
+        || (soft > 0 && input.compaction_needed_bytes >= (soft / 4).max(1))
 }
 
 /// True when the family is so close to a stop that the delayed rate must fall fast.

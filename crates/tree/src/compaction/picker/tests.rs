@@ -2,9 +2,11 @@
 //!
 //! ```text
 //! pick                                   or: scores | manual 0->6 [begin..end] | steps [begin..end] [force] | twice
+//!                                            | files 6 #3 #4 [move] [limit=100] [kNoCompression]
 //! options name=value ...
 //! running 0->5 #3 #4                     files that a compaction has, and where it goes
 //! now 1000        threshold 50           Unix time; sequence number below which bottommost files are rewritten
+//! early 200                              seconds until the next off-peak time, in one
 //! cursor 3 key                           where round robin continues
 //! blobs #5 100 60                        a blob file: bytes, and bytes of garbage
 //! L0 #9 a..m 100 seq=7 epoch=9 marked born=20 written=30 path=1 blob=5
@@ -18,9 +20,13 @@ use super::*;
 use crate::compaction::choice::{CompactionKind, CompactionReason, LevelInputs, RunningCompactions};
 use crate::version::{Version, VersionBuilder};
 use ferrock_base::internal_key::make_internal_key;
-use ferrock_base::{FileNumber, InternalComparator, MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
+use ferrock_base::{FileNumber, InternalComparator, MAX_SEQUENCE_NUMBER, SequenceNumber, Temperature, ValueType};
 use ferrock_format::version_edit::{BlobFileAddition, BlobFileGarbage, NewFile, VersionEdit};
-use ferrock_options::{BottommostLevelCompaction, ColumnFamilyOptions, ColumnFamilySettings, CompactionStyle};
+use ferrock_options::{
+    BottommostLevelCompaction, ColumnFamilyOptions, ColumnFamilySettings, CompactionOptions, CompactionStyle,
+    CompressionType,
+};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -31,6 +37,7 @@ struct Script {
     edit: VersionEdit,
     running: Vec<(usize, usize, Vec<u64>)>,
     now_secs: u64,
+    early_secs: u64,
     threshold: u64,
 }
 
@@ -42,6 +49,7 @@ impl Script {
             running,
             bottommost_threshold: SequenceNumber(self.threshold),
             now_secs: self.now_secs,
+            early_secs: self.early_secs,
         }
     }
 }
@@ -67,6 +75,7 @@ fn parse(input: &str) -> Script {
                 let files = words[2..].iter().map(|word| word[1..].parse().unwrap()).collect();
                 script.running.push((from.parse().unwrap(), to.parse().unwrap(), files));
             }
+            "early" => script.early_secs = words[1].parse().unwrap(),
             "now" => script.now_secs = words[1].parse().unwrap(),
             "threshold" => script.threshold = words[1].parse().unwrap(),
             "cursor" => {
@@ -88,7 +97,7 @@ fn parse(input: &str) -> Script {
                     garbage_blob_bytes: garbage,
                 });
             }
-            "pick" | "scores" | "manual" | "steps" | "twice" => script.commands.push(line.to_owned()),
+            "pick" | "scores" | "manual" | "steps" | "twice" | "files" => script.commands.push(line.to_owned()),
             _ => script.edit.new_files.push(parse_file(&words)),
         }
     }
@@ -115,6 +124,7 @@ fn parse_file(words: &[&str]) -> NewFile {
             ("blob", value) => file.oldest_blob_file_number = Some(FileNumber(value.parse().unwrap())),
             ("path", value) => file.path_id = value.parse().unwrap(),
             ("marked", _) => file.needs_compaction = true,
+            ("temperature", value) => file.temperature = Temperature::from_option_name(value).unwrap(),
             (name, _) => panic!("{name}"),
         }
     }
@@ -164,6 +174,7 @@ fn run(input: &str) -> String {
                 assert!(first.input_files().all(|(_, file)| !file.is_being_compacted()));
             }
             "manual" => manual(&mut out, &input, &words[1..]),
+            "files" => files(&mut out, &input, &words[1..]),
             "steps" => {
                 let (begin, end) = bounds(words.get(1).copied());
                 let bottommost = match words.last() {
@@ -192,10 +203,11 @@ fn started(
         start_level,
         output_level,
         output_path_id: 0,
-        is_compressed: true,
+        compression: None,
         inputs,
         grandparents: Vec::new(),
         kind: CompactionKind::Merge,
+        output_temperature: None,
         is_bottommost: false,
         max_output_file_size_bytes: 0,
         max_compaction_bytes: 0,
@@ -235,6 +247,23 @@ fn manual(out: &mut String, input: &PickerInput<'_>, words: &[&str]) {
     }
 }
 
+fn files(out: &mut String, input: &PickerInput<'_>, words: &[&str]) {
+    let (mut numbers, mut options) = (BTreeSet::new(), CompactionOptions::default());
+    for word in &words[1..] {
+        match word.split_once('=').unwrap_or((word, "")) {
+            ("move", _) => options.allow_trivial_move = true,
+            ("limit", bytes) => options.output_file_size_limit = bytes.parse().unwrap(),
+            ("kNoCompression", _) => options.compression = Some(CompressionType::NoCompression),
+            (number, _) => assert!(numbers.insert(FileNumber(number[1..].parse().unwrap()))),
+        }
+    }
+    let output_level = words[0].parse().unwrap();
+    match pick_files(input, &FilesRequest { numbers: &numbers, output_level, output_path_id: 0, options: &options }) {
+        Ok(choice) => show(out, Some(&choice)),
+        Err(error) => writeln!(out, "{error}").unwrap(),
+    }
+}
+
 fn show_size(size: u64) -> String {
     if size == u64::MAX { "none".to_owned() } else { size.to_string() }
 }
@@ -257,8 +286,11 @@ fn show(out: &mut String, choice: Option<&CompactionChoice>) {
     if choice.kind == CompactionKind::Drop {
         out.push_str(", dropped");
     }
-    if !choice.is_compressed {
+    if choice.compression == Some(CompressionType::NoCompression) {
         out.push_str(", uncompressed");
+    }
+    if let Some(temperature) = choice.output_temperature {
+        write!(out, ", {}", temperature.option_name()).unwrap();
     }
     if choice.is_bottommost {
         out.push_str(", bottommost");
@@ -305,6 +337,11 @@ fn triggers() {
 #[test]
 fn manual_compactions() {
     check("manual.txt");
+}
+
+#[test]
+fn named_files() {
+    check("files.txt");
 }
 
 #[test]

@@ -3,9 +3,9 @@
 //! | trigger | files | output |
 //! |---|---|---|
 //! | marked | `needs_compaction` or by a caller, not in the deepest level | next level |
-//! | bottommost | nothing below, newest write older than the threshold | same level |
+//! | bottommost | nothing below, newest write older than the threshold, not too young | same level |
 //! | ttl | data older than `ttl`, not in the deepest level | next level |
-//! | periodic | written more than `periodic_compaction_seconds` ago | same level |
+//! | periodic | written more than `periodic_compaction_seconds` ago | with dynamic levels next level; else, or at the end, same level |
 //! | blobs | refers to the oldest blob file, where the oldest have too much garbage | same level |
 
 use super::inputs::{Seed, complete};
@@ -41,12 +41,16 @@ fn candidates<'a>(
     input: &'a PickerInput<'_>,
     reason: CompactionReason,
 ) -> impl Iterator<Item = (usize, &'a Arc<FileMetadata>)> {
-    let deepest = input.version.deepest_non_empty_level().unwrap_or(0);
+    let deepest = deepest_level(input);
     let is_forced = reason == CompactionReason::ForcedBlobGc;
     let garbage = if is_forced { BlobCollection::forced(&input.options.settings, input.version) } else { None };
     input.version.files().filter(move |(level, file)| {
-        let goes_down = matches!(reason, CompactionReason::FilesMarkedForCompaction | CompactionReason::Ttl);
-        let is_at_its_end = goes_down && *level > 0 && *level == deepest;
+        let is_at_its_end = *level == deepest
+            && match reason {
+                CompactionReason::FilesMarkedForCompaction => *level > 0,
+                CompactionReason::Ttl => true,
+                _ => false,
+            };
         let is_due = match garbage {
             Some(_) => file.oldest_blob_file_number == garbage,
             None => is_due(input, reason, *level, file),
@@ -55,12 +59,17 @@ fn candidates<'a>(
     })
 }
 
+fn deepest_level(input: &PickerInput<'_>) -> usize {
+    input.version.deepest_non_empty_level().unwrap_or(0)
+}
+
 fn is_due(input: &PickerInput<'_>, reason: CompactionReason, level: usize, file: &Arc<FileMetadata>) -> bool {
     match reason {
         CompactionReason::FilesMarkedForCompaction => is_marked(file),
         CompactionReason::BottommostFiles => {
             file.largest_seqno > SequenceNumber(0)
                 && file.largest_seqno < input.bottommost_threshold
+                && !is_too_young(input, file)
                 && is_at_the_bottom(input, level, file)
         }
         CompactionReason::Ttl => is_older(input, file.oldest_ancester_time_secs, input.options.ttl),
@@ -73,14 +82,26 @@ fn is_older(input: &PickerInput<'_>, time_secs: u64, age_secs: u64) -> bool {
     age_secs > 0 && time_secs > 0 && time_secs < input.now_secs.saturating_sub(age_secs)
 }
 
+/// True for a file that `bottommost_file_compaction_delay` still protects. One of unknown age is old.
+fn is_too_young(input: &PickerInput<'_>, file: &FileMetadata) -> bool {
+    let delay_secs = u64::from(input.options.bottommost_file_compaction_delay);
+    delay_secs > 0 && file.written_at_secs() > input.now_secs.saturating_sub(delay_secs)
+}
+
 /// True for a file that its writer, or a caller, marked.
 pub(super) fn is_marked(file: &FileMetadata) -> bool {
     file.needs_compaction || file.is_marked()
 }
 
-/// True for a file that was not rewritten for `periodic_compaction_seconds`.
+/// True for a file that was not rewritten for `periodic_compaction_seconds`; at an off-peak time, for one that comes to
+/// be so old before the next.
 pub(super) fn is_old(input: &PickerInput<'_>, file: &FileMetadata) -> bool {
-    is_older(input, file.written_at_secs(), input.options.periodic_compaction_seconds)
+    let (age_secs, time_secs) = (input.options.periodic_compaction_seconds, file.written_at_secs());
+    // At most by half of its time: with the off-peak time of a day and an age of hours, each file would be due as soon
+    // as it is written, without end, as in RocksDB.
+    let early_secs = input.early_secs.min(age_secs / 2);
+    let limit = input.now_secs.checked_sub(age_secs).map(|limit| limit.saturating_add(early_secs));
+    age_secs > 0 && time_secs > 0 && limit.is_some_and(|limit| time_secs < limit)
 }
 
 /// A rewrite with nothing below it makes the sequence numbers 0, so that the file is not due again. Where a file shares
@@ -111,7 +132,14 @@ fn compact(
     if level == 0 && input.running.uses_level_0() {
         return None;
     }
-    let goes_down = matches!(reason, CompactionReason::FilesMarkedForCompaction | CompactionReason::Ttl);
+    let goes_down = match reason {
+        CompactionReason::FilesMarkedForCompaction | CompactionReason::Ttl => true,
+        // Entries meet what lies below them, and become part of the levels that the tree has now.
+        CompactionReason::PeriodicCompaction => {
+            input.options.level_compaction_dynamic_level_bytes && level < deepest_level(input)
+        }
+        _ => false,
+    };
     let output_level = match (level, goes_down) {
         (0, true) => input.version.base_level(),
         (_, true) => level + 1,

@@ -16,16 +16,20 @@
 //! which is level 0 if that is a file of level 0. A run that is being compacted is where it was until that is done, so
 //! merges that run at once never cross.
 //!
+//! With `incremental` a merge for size amplification is a part of the two oldest runs where it can be (`incremental`),
+//! and other outputs end near the ends of files of the next run.
+//!
 //! RocksDB's rules, but for options with which nothing would be merged and writers would be stopped for good:
 //! `max_merge_width` is at least 2, `min_merge_width` no more than that, and once writers are slowed down two runs are
-//! merged at least. And but for `incremental`, as parts of the last two levels are not merged alone, and
-//! `reduce_file_locking`, as a merge is chosen when it begins.
+//! merged at least.
+
+mod incremental;
 
 use super::inputs::{Seed, complete_into};
 use super::{CompactionChoice, PickerInput, level0, stall, triggers};
 use crate::compaction::choice::{CompactionKind, CompactionReason, LevelInputs};
 use crate::version::{FileMetadata, Version, total_size_bytes};
-use ferrock_options::{CompactionOptionsUniversal, CompactionStopStyle};
+use ferrock_options::{CompactionOptionsUniversal, CompactionStopStyle, CompressionType};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -75,15 +79,21 @@ pub(super) fn score(version: &Version, trigger: i32) -> f64 {
 
 /// The next compaction that the family needs by itself.
 pub(super) fn pick(input: &PickerInput<'_>) -> Option<CompactionChoice> {
+    pick_where(input, |_| true)
+}
+
+/// The first of the compactions that the family needs of which `fits` is true.
+pub(super) fn pick_where(input: &PickerInput<'_>, fits: fn(&CompactionChoice) -> bool) -> Option<CompactionChoice> {
     let picker = Picker::new(input);
     let trigger = usize::try_from(input.options.level0_file_num_compaction_trigger).unwrap_or(0);
     let is_due = picker.runs.len() >= trigger;
     picker
         .periodic()
-        .or_else(|| is_due.then(|| picker.for_size_amplification()).flatten())
-        .or_else(|| is_due.then(|| picker.for_size_ratio()).flatten())
-        .or_else(|| is_due.then(|| picker.for_number()).flatten())
-        .or_else(|| picker.marked())
+        .filter(fits)
+        .or_else(|| is_due.then(|| picker.for_size_amplification()).flatten().filter(fits))
+        .or_else(|| is_due.then(|| picker.for_size_ratio()).flatten().filter(fits))
+        .or_else(|| is_due.then(|| picker.for_number()).flatten().filter(fits))
+        .or_else(|| picker.marked().filter(fits))
 }
 
 /// What a caller asks for: all runs become one.
@@ -152,6 +162,11 @@ impl<'a> Picker<'a> {
         let percent = u64::from(self.options.max_size_amplification_percent);
         if newer_bytes.saturating_mul(100) < percent.saturating_mul(oldest.size_bytes) {
             return None;
+        }
+        if self.options.incremental
+            && let Some(part) = incremental::pick(self, newer_bytes)
+        {
+            return Some(part);
         }
         self.merge(CompactionReason::UniversalSizeAmplification, first..last + 1, true)
     }
@@ -299,21 +314,44 @@ impl<'a> Picker<'a> {
                 _ => inputs.push(LevelInputs { level: run.level, files: run.files.to_vec() }),
             }
         }
+        let mut choice = self.choice_of(reason, inputs, output_level, output_path_id)?;
+        choice.compression = (!is_compressed).then_some(CompressionType::NoCompression);
+        if self.options.incremental
+            && reason != CompactionReason::ManualCompaction
+            && let Some(next) = self.runs.get(runs.end).filter(|next| next.level > 1)
+        {
+            choice.grandparents = next.files.to_vec();
+        }
+        Some(choice)
+    }
+
+    /// A merge of these files, which follow each other in age. `None` when a compaction under way writes into their
+    /// range.
+    fn choice_of(
+        &self,
+        reason: CompactionReason,
+        inputs: Vec<LevelInputs>,
+        output_level: usize,
+        output_path_id: u32,
+    ) -> Option<CompactionChoice> {
+        let version = self.input.version;
         let mut choice = CompactionChoice::of_whole_files(CompactionKind::Merge, reason, version, inputs, output_level);
         let range = choice.range();
         let comparator = version.comparator().user();
         if output_level > 0 && self.input.running.writes_into(comparator, output_level, &range) {
             return None;
         }
-        let has_oldest_of_level_0 = self.runs[runs.clone()]
-            .iter()
-            .rev()
-            .find(|run| run.level == 0)
-            .is_some_and(|run| version.level(0).last().is_some_and(|oldest| Arc::ptr_eq(oldest, &run.files[0])));
+        let of_level_0 = choice.inputs.first().filter(|inputs| inputs.level == 0);
+        let has_oldest_of_level_0 = of_level_0
+            .and_then(|inputs| inputs.files.last())
+            .is_some_and(|last| version.level(0).last().is_some_and(|oldest| Arc::ptr_eq(oldest, last)));
         choice.is_bottommost = !version.range_may_exist_below(output_level, &range, has_oldest_of_level_0);
         choice.output_path_id = output_path_id;
-        choice.is_compressed = is_compressed;
         choice.max_output_file_size_bytes = super::inputs::max_output_file_size_bytes(self.input, output_level);
+        if self.options.incremental {
+            // An output may overlap about one file and a half of the next run.
+            choice.max_compaction_bytes = (self.input.options.target_file_size_base / 2).saturating_mul(3);
+        }
         choice.score = score(version, self.input.options.level0_file_num_compaction_trigger);
         if self.options.allow_trivial_move
             && output_level > 0

@@ -90,7 +90,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         if let Some(value_type) = base.filter(|value_type| *value_type != ValueType::Value) {
             let stored = std::mem::take(&mut self.saved_value);
             let blobs = self.options.blobs.as_deref();
-            self.saved_value = visible_value(&self.saved_key, value_type, &stored, blobs)?.into_owned();
+            self.saved_value = visible_value(&self.saved_key, value_type, &stored, blobs)?.into_vec();
         }
         if self.operands.is_empty() {
             return Ok(base.is_some());

@@ -1,6 +1,6 @@
 //! The state of a paused [`DbIterator`](super::DbIterator).
 
-use crate::blob::FetchBlob;
+use crate::blob::{BlobValue, FetchBlob};
 use ferrock_base::types::ValueType;
 use ferrock_base::{Error, ErrorKind, Result};
 
@@ -54,12 +54,15 @@ impl Pausing {
     }
 }
 
-/// The [`FetchBlob`] of an iterator that pauses: every fetch fails with `TryAgain`.
+/// The [`FetchBlob`] of an iterator that pauses: a fetch that would read fails with `TryAgain`.
 #[derive(Debug)]
-pub(super) struct NotNow;
+pub(super) struct InMemoryOnly<'a>(pub(super) &'a dyn FetchBlob);
 
-impl FetchBlob for NotNow {
-    fn fetch(&self, _key: &[u8], _index: &[u8]) -> Result<Vec<u8>> {
+impl FetchBlob for InMemoryOnly<'_> {
+    fn fetch(&self, key: &[u8], index: &[u8]) -> Result<BlobValue> {
+        if let Some(value) = self.0.fetch_in_memory(key, index)? {
+            return Ok(value);
+        }
         Err(Error::new(ErrorKind::TryAgain, "a value in a blob file is to be read where that may block"))
     }
 }

@@ -176,10 +176,8 @@ fn dead_blob_files_leave() {
     let dying = VersionEdit { blob_file_garbages: vec![garbage(7)], ..VersionEdit::default() };
     let version = build(&[adding.clone(), dying]).unwrap();
     assert_eq!(version.blob_files().keys().map(|number| number.0).collect::<Vec<_>>(), [6]);
-    let unlinking = VersionEdit {
-        deleted_files: vec![ferrock_format::version_edit::DeletedFile { level: 0, number: FileNumber(1) }],
-        ..VersionEdit::default()
-    };
+    let unlinking =
+        VersionEdit { deleted_files: vec![DeletedFile { level: 0, number: FileNumber(1) }], ..VersionEdit::default() };
     assert!(build(&[adding.clone(), unlinking]).unwrap().blob_files().is_empty(), "no table refers to any");
     let broken = VersionEdit { blob_file_garbages: vec![garbage(6)], ..VersionEdit::default() };
     assert!(build(&[adding, broken]).unwrap_err().message().contains("consists entirely of garbage"));

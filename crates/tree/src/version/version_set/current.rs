@@ -1,9 +1,9 @@
 //! CURRENT: the file that names the MANIFEST in use.
 
 use super::remains::check_holds_no_database;
-use ferrock_base::{FileNumber, Result};
+use ferrock_base::{FileNumber, Result, Temperature};
 use ferrock_format::{current_file, file_name};
-use ferrock_vfs::{FileSystem, SequentialOptions, write_file_atomically};
+use ferrock_vfs::{FileSystem, SequentialOptions, write_file_atomically_as};
 use std::path::Path;
 
 /// True when the directory holds a database.
@@ -43,13 +43,19 @@ pub fn read_current(file_system: &dyn FileSystem, db_path: &Path) -> Result<File
 }
 
 /// Makes CURRENT name MANIFEST `number`: after a crash it names the old or the new one.
-pub(super) fn write_current(file_system: &dyn FileSystem, db_path: &Path, number: FileNumber) -> Result<()> {
+pub(super) fn write_current(
+    file_system: &dyn FileSystem,
+    db_path: &Path,
+    number: FileNumber,
+    temperature: Temperature,
+) -> Result<()> {
     // A disk may keep the rename and lose the entry of the file that CURRENT then names.
     file_system.sync_dir(db_path)?;
-    write_file_atomically(
+    write_file_atomically_as(
         file_system,
         &db_path.join(file_name::CURRENT),
         &db_path.join(file_name::temp(number)),
         &current_file::encode_current(number),
+        temperature,
     )
 }

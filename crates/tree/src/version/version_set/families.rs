@@ -22,6 +22,12 @@ impl VersionSet {
         self.state.lock().families.get(&id).map(Family::view)
     }
 
+    /// WALs with smaller numbers hold nothing that the family has not flushed.
+    #[must_use]
+    pub fn log_number(&self, id: u32) -> Option<FileNumber> {
+        self.state.lock().families.get(&id).map(|family| family.log_number)
+    }
+
     /// The tables of a family.
     #[must_use]
     pub fn current(&self, id: u32) -> Option<Arc<Version>> {
@@ -61,7 +67,7 @@ impl VersionSet {
         let version = Arc::new(family.current.with_settings(&options));
         family.options = options;
         family.current = Arc::clone(&version);
-        state.track(&version);
+        state.track(id, &version);
         Ok(())
     }
 

@@ -166,7 +166,8 @@ impl VersionSet {
             first.max_column_family = Some(max_column_family);
         }
         let path = self.db_path.join(file_name::manifest(number));
-        let mut writer = ManifestWriter::create(&*self.file_system, &path)?;
+        let temperature = self.options.load().metadata_write_temperature;
+        let mut writer = ManifestWriter::create(&*self.file_system, &path, temperature)?;
         let mut framed = Vec::new();
         for record in &records {
             writer.encode(&record.encode(), &mut framed);
@@ -177,7 +178,7 @@ impl VersionSet {
         writer.encode(&size_record.encode(), &mut framed);
         self.encode_change(&mut writer, edits, &mut framed);
         writer.append_and_sync(&framed)?;
-        current::write_current(&*self.file_system, &self.db_path, number)?;
+        current::write_current(&*self.file_system, &self.db_path, number, temperature)?;
         manifest.writer = Some(writer);
         manifest.last_compacted_size_bytes = compacted_size;
         let mut state = self.state.lock();
@@ -203,7 +204,7 @@ impl VersionSet {
                     let Some(options) = added_family.take() else { continue };
                     let log_number = edit.log_number.unwrap_or_default();
                     let family = Family::new(id, name.clone(), options, log_number);
-                    state.track(&family.current);
+                    state.track(id, &family.current);
                     state.families.insert(id, family);
                     continue;
                 }
@@ -221,7 +222,7 @@ impl VersionSet {
             }
             if let Some(version) = versions.remove(&id) {
                 family.current = Arc::clone(&version);
-                state.track(&version);
+                state.track(id, &version);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Appends records to a MANIFEST.
 
-use ferrock_base::{FileNumber, Result};
+use ferrock_base::{FileNumber, Result, Temperature};
 use ferrock_format::log::{HeaderFamily, LogWriter};
 use ferrock_vfs::{FileSystem, WritableFile, WritableOptions, WritePurpose};
 use std::path::Path;
@@ -14,9 +14,10 @@ pub(super) struct ManifestWriter {
 }
 
 impl ManifestWriter {
-    /// Creates the file; an existing one of that name is replaced.
-    pub(super) fn create(file_system: &dyn FileSystem, path: &Path) -> Result<Self> {
-        let file = file_system.create_writable(path, &WritableOptions::for_purpose(WritePurpose::Manifest))?;
+    /// Creates the file, with a hint to the file system; an existing one of that name is replaced.
+    pub(super) fn create(file_system: &dyn FileSystem, path: &Path, temperature: Temperature) -> Result<Self> {
+        let options = WritableOptions { temperature, ..WritableOptions::for_purpose(WritePurpose::Manifest) };
+        let file = file_system.create_writable(path, &options)?;
         Ok(Self { file, log: LogWriter::new(FileNumber(0), HeaderFamily::Legacy), size_bytes: 0 })
     }
 

@@ -81,8 +81,8 @@ struct State {
     manifest_number: FileNumber,
     /// MANIFESTs that were begun and not [taken](VersionSet::take_replaced_manifests).
     begun_manifests: BTreeSet<FileNumber>,
-    /// Every version that a reader may still hold.
-    versions: Vec<Weak<Version>>,
+    /// Every version that a reader may still hold, with its family.
+    versions: Vec<(u32, Weak<Version>)>,
     /// A write failed since the last new MANIFEST: a crash may leave its records or not.
     is_uncertain: bool,
     /// Tables and blob files of changes whose write failed.
@@ -127,6 +127,17 @@ pub struct LiveFiles {
     pub blob_files: HashSet<FileNumber>,
     /// Tables that only a reader of an older version holds: zombies.
     pub zombie_tables: HashSet<FileNumber>,
+}
+
+/// What the versions of a family hold that are current or that a reader still holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HeldVersions {
+    /// How many there are.
+    pub versions: u64,
+    /// Bytes of their tables, each counted once.
+    pub table_bytes: u64,
+    /// Bytes of their blob files, each counted once.
+    pub blob_file_bytes: u64,
 }
 
 impl VersionSet {
@@ -238,10 +249,20 @@ impl VersionSet {
         self.db_path.join(file_name::manifest(self.manifest_number()))
     }
 
-    /// Versions that are current or that a reader still holds.
+    /// What the versions of a family hold that are current or that a reader still holds.
     #[must_use]
-    pub fn num_live_versions(&self) -> usize {
-        self.state.lock().versions.iter().filter(|version| version.strong_count() > 0).count()
+    pub fn held_by(&self, family: u32) -> HeldVersions {
+        let state = self.state.lock();
+        let mut held = HeldVersions::default();
+        let (mut tables, mut blob_files) = (HashSet::new(), HashSet::new());
+        for version in state.versions.iter().filter(|(own, _)| *own == family).filter_map(|(_, held)| held.upgrade()) {
+            held.versions += 1;
+            let new_tables = version.files().filter(|(_, file)| tables.insert(file.number));
+            held.table_bytes += new_tables.map(|(_, file)| file.size_bytes).sum::<u64>();
+            let new_blob_files = version.blob_files().iter().filter(|(number, _)| blob_files.insert(**number));
+            held.blob_file_bytes += new_blob_files.map(|(_, file)| file.file_size_bytes()).sum::<u64>();
+        }
+        held
     }
 
     /// Every file that a live version has: the current versions, those that readers still hold, and files of changes
@@ -252,17 +273,22 @@ impl VersionSet {
         let mut live = LiveFiles::default();
         let mut current = HashSet::new();
         for family in state.families.values() {
-            current.extend(family.current.files().map(|(_, file)| file.number));
+            live.tables.extend(family.current.files().map(|(_, file)| file.number));
             live.blob_files.extend(blob_files_of(&family.current));
+            current.insert(Arc::as_ptr(&family.current));
         }
-        state.versions.retain(|version| {
+        let mut zombies = HashSet::new();
+        state.versions.retain(|(_, version)| {
             let Some(version) = version.upgrade() else { return false };
-            live.tables.extend(version.files().map(|(_, file)| file.number));
-            live.blob_files.extend(blob_files_of(&version));
+            if !current.contains(&Arc::as_ptr(&version)) {
+                let numbers = version.files().map(|(_, file)| file.number);
+                zombies.extend(numbers.filter(|number| !live.tables.contains(number)));
+                live.blob_files.extend(blob_files_of(&version));
+            }
             true
         });
-        live.zombie_tables = live.tables.difference(&current).copied().collect();
-        live.tables.extend(current);
+        live.tables.extend(&zombies);
+        live.zombie_tables = zombies;
         live.tables.extend(&state.uncertain_files);
         live.blob_files.extend(&state.uncertain_files);
         live
@@ -277,11 +303,11 @@ fn blob_files_of(version: &Version) -> impl Iterator<Item = FileNumber> + '_ {
 
 impl State {
     /// Registers a version so that its files stay as long as the version is held.
-    fn track(&mut self, version: &Arc<Version>) {
+    fn track(&mut self, family: u32, version: &Arc<Version>) {
         if self.versions.len() == self.versions.capacity() {
-            self.versions.retain(|version| version.strong_count() > 0);
+            self.versions.retain(|(_, version)| version.strong_count() > 0);
         }
-        self.versions.push(Arc::downgrade(version));
+        self.versions.push((family, Arc::downgrade(version)));
     }
 
     /// Applies the fields of an edit that concern the whole database.

@@ -6,7 +6,7 @@ use super::remains::FIRST_MANIFEST;
 use super::replay::Replay;
 use super::{DEFAULT_COLUMN_FAMILY, Manifest, VersionSet, current};
 use arc_swap::ArcSwap;
-use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
+use ferrock_base::{Error, FileNumber, Result, SequenceNumber, Temperature};
 use ferrock_format::file_name;
 use ferrock_format::version_edit::VersionEdit;
 use ferrock_options::DbOptions;
@@ -54,25 +54,32 @@ fn replay_manifest(file_system: &dyn FileSystem, db_path: &Path, replay: &mut Re
 }
 
 impl VersionSet {
-    /// Makes the files of a new database: an empty MANIFEST, and CURRENT.
+    /// Makes the files of a new database: an empty MANIFEST, and CURRENT, with the last number
+    /// that is given away and a hint to the file system.
     ///
     /// # Errors
     /// `Io` and `NoSpace` of the file system. Without CURRENT, which is written last, the directory holds no database.
-    pub fn create(file_system: &dyn FileSystem, db_path: &Path, db_id: Option<&str>) -> Result<()> {
+    pub fn create(
+        file_system: &dyn FileSystem,
+        db_path: &Path,
+        db_id: Option<&str>,
+        last_sequence: SequenceNumber,
+        temperature: Temperature,
+    ) -> Result<()> {
         let number = FIRST_MANIFEST;
         let edit = VersionEdit {
             db_id: db_id.map(str::to_owned),
             log_number: Some(FileNumber(0)),
             next_file_number: Some(FileNumber(number.0 + 1)),
-            last_sequence: Some(SequenceNumber(0)),
+            last_sequence: Some(last_sequence),
             ..VersionEdit::default()
         };
         let path = db_path.join(file_name::manifest(number));
-        let mut writer = super::ManifestWriter::create(file_system, &path)?;
+        let mut writer = super::ManifestWriter::create(file_system, &path, temperature)?;
         let mut framed = Vec::new();
         writer.encode(&edit.encode(), &mut framed);
         writer.append_and_sync(&framed)?;
-        current::write_current(file_system, db_path, number)
+        current::write_current(file_system, db_path, number, temperature)
     }
 
     /// Opens the database in `db_path`. Writes nothing; the first change will begin a new MANIFEST.

@@ -70,7 +70,8 @@ fn may_be_of_creation(file: FileName) -> bool {
         | FileKind::InfoLog
         | FileKind::MetaDb
         | FileKind::CompactionProgress
-        | FileKind::CompactionProgressTemp => true,
+        | FileKind::CompactionProgressTemp
+        | FileKind::Trash => true,
         FileKind::Log | FileKind::Table | FileKind::Blob | FileKind::Options | FileKind::OptionsTemp => false,
     }
 }

@@ -51,9 +51,9 @@ impl Replay {
 
     /// Opens families; `names` has read the whole MANIFEST.
     pub(super) fn new(to_open: &[FamilyToOpen], names: &Self) -> Self {
-        let wanted = |name: &str| to_open.iter().find(|family| family.name == name);
+        let wanted: HashMap<&str, _> = to_open.iter().map(|family| (&family.name[..], &family.options)).collect();
         let live = names.families.iter();
-        Self::by_id(live.filter_map(|(&id, live)| Some((id, Arc::clone(&wanted(&live.name)?.options)))).collect())
+        Self::by_id(live.filter_map(|(&id, live)| Some((id, Arc::clone(wanted.get(&live.name[..])?)))).collect())
     }
 
     fn by_id(to_open: HashMap<u32, Arc<ColumnFamilyOptions>>) -> Self {
@@ -167,7 +167,7 @@ impl Replay {
             let (name, log_number) = (replayed.name.clone(), replayed.log_number);
             match replayed.finish(id).map_err(|error| error.context(&format!("column family {name}")))? {
                 Some(family) => {
-                    self.scalars.track(&family.current);
+                    self.scalars.track(id, &family.current);
                     self.scalars.families.insert(id, family);
                 }
                 None => {

@@ -1,6 +1,6 @@
 use super::*;
 use ferrock_base::internal_key::make_internal_key;
-use ferrock_base::{ErrorKind, Result, ValueType};
+use ferrock_base::{ErrorKind, Result, Temperature, ValueType};
 use ferrock_format::version_edit::{NewFile, WalAddition};
 use ferrock_options::ColumnFamilyOptions;
 use ferrock_vfs::{
@@ -40,7 +40,14 @@ fn size_limits(max_manifest_file_size: u64, max_manifest_space_amp_pct: i32) -> 
 fn new_database() -> Arc<dyn FileSystem> {
     let file_system: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
     file_system.create_dir_all(Path::new(DB)).unwrap();
-    VersionSet::create(&*file_system, Path::new(DB), Some("id-of-the-database")).unwrap();
+    VersionSet::create(
+        &*file_system,
+        Path::new(DB),
+        Some("id-of-the-database"),
+        SequenceNumber(0),
+        Temperature::Unknown,
+    )
+    .unwrap();
     file_system
 }
 

@@ -90,6 +90,38 @@ fn the_filter_sees_what_a_reference_refers_to() {
 }
 
 #[test]
+fn a_decision_by_the_key_alone_reads_no_blob_file() {
+    #[derive(Debug)]
+    struct ByKey;
+    impl CompactionFilter for ByKey {
+        fn name(&self) -> &str {
+            "test.ByKey"
+        }
+        fn filter(&self, _: &FilterContext, key: &[u8], _: ValueType, _: &[u8]) -> FilterDecision {
+            assert!(matches!(key, b"value" | b"z"), "{}", key.escape_ascii());
+            FilterDecision::Keep
+        }
+        fn filter_blob_by_key(&self, _: &FilterContext, key: &[u8]) -> Option<FilterDecision> {
+            match key {
+                b"change" => Some(FilterDecision::ChangeValue(b"changed".to_vec())),
+                b"keep" => Some(FilterDecision::Keep),
+                b"purge" => Some(FilterDecision::Purge),
+                b"remove" => Some(FilterDecision::Remove),
+                b"skip" => Some(FilterDecision::RemoveAndSkipUntil(b"value".to_vec())),
+                _ => None,
+            }
+        }
+    }
+    // The index `bad` cannot be fetched.
+    let blob = |key| (key, 1, ValueType::BlobIndex, "bad");
+    let entries = [blob("change"), blob("keep"), blob("purge"), blob("remove"), blob("skip"), blob("t")];
+    let others = [("value", 1, ValueType::BlobIndex, "1"), ("z", 1, PUT, "1")];
+    let found = run_with(Arc::new(ByKey), &[&entries[..], &others].concat(), &[], false);
+    let wanted = ["change@1 Value changed", "keep@1 BlobIndex bad", "purge@1 SingleDeletion ", "remove@1 Deletion "];
+    assert_eq!(found, [&wanted[..], &["value@1 BlobIndex 1", "z@1 Value 1"]].concat());
+}
+
+#[test]
 fn decisions_change_the_newest_value() {
     assert_eq!(run(&[("a", 3, PUT, "remove")], &[], false), ["a@3 Deletion "]);
     assert_eq!(run(&[("a", 3, PUT, "purge")], &[], false), ["a@3 SingleDeletion "]);

@@ -107,3 +107,20 @@ fn a_file_of_tombstones_alone() {
     let outside = output_split::sentinel(b"d");
     assert!(output_contents(&order, &[tombstone("b", "d", 4)], None, Some(&outside), None).is_empty());
 }
+
+#[test]
+fn an_output_grows_until_it_comes_to_an_edge_and_no_further_than_it_may() {
+    let files = [("a", "e", 1), ("f", "z", 1)];
+    // At the target there is no edge; the next one is two keys away.
+    assert_eq!(cuts(splitter(30, 8000, &files), "a b c d f g"), "d");
+    assert_eq!(cuts(splitter(30, 8000, &files).growing_to(60), "a b c d f g"), "f");
+    assert_eq!(cuts(splitter(30, 8000, &[("a", "z", 1)]).growing_to(60), "a b c d e f g h"), "g");
+}
+
+#[test]
+fn sorted_runs_end_at_edges_only_where_they_overlap_too_much() {
+    let files = [("a", "b", 50), ("c", "d", 50), ("e", "f", 50)];
+    assert_eq!(cuts(splitter(40, 100, &files), "a b c d e f"), "c e");
+    assert_eq!(cuts(splitter(100, 100, &files).only_at_limit(true), "a b c d e f"), "c e");
+    assert_eq!(cuts(splitter(100, 1000, &files).only_at_limit(true), "a b c d e f"), "");
+}

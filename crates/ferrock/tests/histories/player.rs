@@ -1,0 +1,203 @@
+//! Plays a history on a database in memory.
+
+use crate::choices;
+use crate::orders::Order;
+use crate::{Opening, OptionSet};
+use ferrock::options::MemTableFactory;
+use ferrock::{
+    ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, Iter, ReadOptions, Snapshot,
+    WriteBatch, WriteOptions,
+};
+use ferrock_base::merge::StringAppend;
+use ferrock_script::history::{Change, FAMILIES, Player, Row};
+use ferrock_vfs::MemoryFileSystem;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const NAMES: [&str; FAMILIES] = ["default", "second"];
+
+pub struct Ferrock {
+    files: MemoryFileSystem,
+    set: OptionSet,
+    opens: usize,
+    db: Option<Db>,
+    families: Vec<ColumnFamily>,
+    snapshots: BTreeMap<u32, Snapshot>,
+}
+
+fn said<T>(result: ferrock::Result<T>) -> Result<T, String> {
+    result.map_err(|error| error.to_string())
+}
+
+fn options(opening: &Opening) -> (DbOptions, ColumnFamilyOptions) {
+    // All of them: none is about a directory of the disk.
+    let mut database = choices::database_options(&opening.database);
+    database.create_missing_column_families = true;
+    let mut family = choices::family_options(&opening.family, Order::Bytewise);
+    family.merge_operator = Some(Arc::new(StringAppend::default()));
+    if database.allow_concurrent_memtable_write {
+        family.inplace_update_support = false;
+        if !family.memtable_factory.allows_concurrent_writes() {
+            family.memtable_factory = MemTableFactory::default();
+        }
+    }
+    if database.components.memory_budget.is_some() {
+        family.table.no_block_cache = false;
+        family.blob_cache = None;
+    }
+    (database, family)
+}
+
+impl Ferrock {
+    pub fn create(set: &OptionSet) -> Result<Self, String> {
+        let files = MemoryFileSystem::new();
+        let (set, snapshots) = (set.clone(), BTreeMap::new());
+        let mut player = Self { files, set, opens: 0, db: None, families: Vec::new(), snapshots };
+        player.open()?;
+        Ok(player)
+    }
+
+    fn open(&mut self) -> Result<(), String> {
+        let default = Opening::default();
+        let opening = self.set.0.get(self.opens).or(self.set.0.last()).unwrap_or(&default);
+        self.opens += 1;
+        let (mut database, family) = options(opening);
+        database.components.file_system = Some(Arc::new(self.files.clone()));
+        let descriptors = NAMES.iter().map(|name| ((*name).to_owned(), family.clone())).collect();
+        let (db, families) = said(Db::open_cf("/db", database, descriptors))?;
+        (self.db, self.families) = (Some(db), families);
+        Ok(())
+    }
+
+    fn db(&self) -> &Db {
+        self.db.as_ref().expect("open between steps")
+    }
+
+    fn read_options(&self, snapshot: Option<u32>) -> ReadOptions {
+        let snapshot = snapshot.and_then(|number| self.snapshots.get(&number).cloned());
+        ReadOptions { snapshot, ..ReadOptions::default() }
+    }
+
+    fn iter(&self, family: usize, options: &ReadOptions) -> Iter {
+        self.db().iter_cf(&self.families[family], options)
+    }
+}
+
+fn row(iter: &Iter) -> Option<Row> {
+    iter.valid().then(|| (iter.key().to_vec(), iter.value().to_vec()))
+}
+
+impl Player for Ferrock {
+    fn write(&mut self, changes: &[Change]) -> Result<(), String> {
+        let mut batch = WriteBatch::new();
+        let id = |family: &usize| self.families[*family].id();
+        for change in changes {
+            said(match change {
+                Change::Put(family, key, value) => batch.put_cf(id(family), key.as_bytes(), &value.bytes()),
+                Change::Merge(family, key, value) => batch.merge_cf(id(family), key.as_bytes(), &value.bytes()),
+                Change::Delete(family, key) => batch.delete_cf(id(family), key.as_bytes()),
+                Change::SingleDelete(family, key) => batch.single_delete_cf(id(family), key.as_bytes()),
+                Change::DeleteRange(family, begin, end) => {
+                    batch.delete_range_cf(id(family), begin.as_bytes(), end.as_bytes())
+                }
+            })?;
+        }
+        said(self.db().write(batch, &WriteOptions::default()))
+    }
+
+    fn flush(&mut self, family: usize) -> Result<(), String> {
+        said(self.db().flush_cf(&self.families[family], &FlushOptions::default()))?;
+        // So that a failure repeats.
+        said(self.db().wait_for_background_work())
+    }
+
+    fn compact(&mut self, family: usize, begin: Option<&str>, end: Option<&str>) -> Result<(), String> {
+        let (begin, end) = (begin.map(str::as_bytes), end.map(str::as_bytes));
+        let options = CompactRangeOptions::default();
+        said(self.db().compact_range_cf(&self.families[family], begin, end, &options))?;
+        said(self.db().wait_for_background_work())
+    }
+
+    fn snapshot(&mut self, number: u32) -> Result<(), String> {
+        let snapshot = self.db().snapshot();
+        self.snapshots.insert(number, snapshot);
+        Ok(())
+    }
+
+    fn release(&mut self, number: u32) -> Result<(), String> {
+        self.snapshots.remove(&number);
+        Ok(())
+    }
+
+    fn get(&mut self, family: usize, key: &str, snapshot: Option<u32>) -> Result<Option<Vec<u8>>, String> {
+        let found = self.db().get_cf(&self.families[family], &self.read_options(snapshot), key.as_bytes());
+        said(found).map(|value| value.map(|value| value.to_vec()))
+    }
+
+    fn many(&mut self, family: usize, keys: &[&str], snapshot: Option<u32>) -> Result<Vec<Option<Vec<u8>>>, String> {
+        let options = self.read_options(snapshot);
+        let keys: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
+        let values = self.db().multi_get_cf(&self.families[family], &options, &keys);
+        values.into_iter().map(|value| said(value).map(|value| value.map(|value| value.to_vec()))).collect()
+    }
+
+    fn scan(
+        &mut self,
+        family: usize,
+        (lower, upper): (Option<&str>, Option<&str>),
+        snapshot: Option<u32>,
+        is_backward: bool,
+    ) -> Result<Vec<Row>, String> {
+        let bound = |text: Option<&str>| text.map(|text| text.as_bytes().to_vec());
+        let options =
+            ReadOptions { lower_bound: bound(lower), upper_bound: bound(upper), ..self.read_options(snapshot) };
+        let mut iter = self.iter(family, &options);
+        if is_backward {
+            iter.seek_to_last()
+        } else {
+            iter.seek_to_first()
+        }
+        let mut rows = Vec::new();
+        while let Some(found) = row(&iter) {
+            rows.push(found);
+            if is_backward { iter.prev() } else { iter.next() }
+        }
+        said(iter.status()).map(|()| rows)
+    }
+
+    fn walk(
+        &mut self,
+        family: usize,
+        target: &str,
+        snapshot: Option<u32>,
+        moves: &str,
+        is_backward: bool,
+    ) -> Result<Vec<Option<Row>>, String> {
+        let mut iter = self.iter(family, &self.read_options(snapshot));
+        if is_backward {
+            iter.seek_for_prev(target.as_bytes());
+        } else {
+            iter.seek(target.as_bytes());
+        }
+        let mut rows = vec![row(&iter)];
+        for step in moves.chars() {
+            if !iter.valid() {
+                break;
+            }
+            if step == 'n' {
+                iter.next()
+            } else {
+                iter.prev()
+            }
+            rows.push(row(&iter));
+        }
+        said(iter.status()).map(|()| rows)
+    }
+
+    fn reopen(&mut self) -> Result<(), String> {
+        self.snapshots.clear();
+        self.families.clear();
+        said(self.db.take().map_or(Ok(()), Db::close))?;
+        self.open()
+    }
+}

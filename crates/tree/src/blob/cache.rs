@@ -1,0 +1,123 @@
+//! Values of blob files in a cache.
+//!
+//! ```text
+//! key      number of the blob file ^ 64 random bits | offset of the value ^ 64 random bits     16 bytes
+//! entry    the value, uncompressed; charged with its length; role BlobValue, priority Bottom
+//! ```
+//!
+//! The random bits are drawn anew when a database is opened, so that databases which share a cache never meet in it,
+//! nor does a database meet what an earlier open of it left there. Numbers of files are not used twice while a database
+//! is open.
+//!
+//! Invariants: what a read finds here is kept in place and never copied. Jobs neither look here nor leave anything: a
+//! value may have been read without its checksum, and a compaction that moved it would give it a good one.
+//!
+//! Charging (`cache_usage_options` with `kBlobCache`): the usage of the cache as a whole is reserved in the block
+//! cache, in steps. Where there is no room the value that was read is handed out beside the cache.
+
+use super::BlobValue;
+use ferrock_base::{FileNumber, Result};
+use ferrock_cache::{CacheKey, EntryRole, Handle, Priority, Reservation};
+use ferrock_format::blob_index::BlobReference;
+use ferrock_table::{BlockPin, CachedBlock, TableBlockCache, ValuePin};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// Steps of the reservation in the block cache, as RocksDB's dummy entries.
+const STEP_BYTES: usize = 256 << 10;
+
+/// The random part of the keys of the values in the cache.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BlobCacheSession(pub u64, pub u64);
+
+/// The cache of a family's values in blob files.
+#[derive(Debug)]
+pub struct BlobCache {
+    cache: Arc<TableBlockCache>,
+    session: BlobCacheSession,
+    /// What of the block cache stands for this cache.
+    charge: Option<Mutex<Reservation>>,
+}
+
+impl BlobCache {
+    /// The values of one database in `cache`. With `charged_to`, a block cache that is another one, the usage of
+    /// `cache` is reserved there.
+    #[must_use]
+    pub fn new(
+        cache: Arc<TableBlockCache>,
+        session: BlobCacheSession,
+        charged_to: Option<&Arc<TableBlockCache>>,
+    ) -> Self {
+        let charged_to = charged_to.filter(|block_cache| !Arc::ptr_eq(block_cache, &cache));
+        let charge = charged_to.map(|block_cache| Mutex::new(block_cache.reservation(EntryRole::BlobCache)));
+        Self { cache, session, charge }
+    }
+
+    /// The cache itself.
+    #[must_use]
+    pub fn cache(&self) -> &Arc<TableBlockCache> {
+        &self.cache
+    }
+
+    fn key(&self, file: FileNumber, offset: u64) -> CacheKey {
+        CacheKey::new((self.session.0 ^ file.0, self.session.1), offset)
+    }
+
+    /// The value, if it is there. A miss is counted.
+    pub(super) fn get(&self, reference: &BlobReference) -> Option<BlobValue> {
+        let key = self.key(reference.file_number, reference.offset);
+        self.cache.lookup_as(&key, EntryRole::BlobValue).map(pinned)
+    }
+
+    /// The value, or what `read` makes of its place; once if many ask for it.
+    pub(super) fn load(&self, reference: &BlobReference, read: impl FnOnce() -> Result<Vec<u8>>) -> Result<BlobValue> {
+        let key = self.key(reference.file_number, reference.offset);
+        let load = || read().map(|value| block(value.into()));
+        let handle = self.cache.load_missing(&key, EntryRole::BlobValue, Priority::Bottom, load)?;
+        Ok(self.charged(&key, handle))
+    }
+
+    /// Takes a value that was read, and returns it pinned.
+    pub(super) fn keep(&self, reference: &BlobReference, value: Vec<u8>) -> Result<BlobValue> {
+        let key = self.key(reference.file_number, reference.offset);
+        if let Some(present) = self.cache.peek(&key) {
+            return Ok(pinned(present));
+        }
+        let (block, charge) = block(value.into());
+        let handle = self.cache.insert_or_fail(&key, block, charge, EntryRole::BlobValue, Priority::Bottom)?;
+        Ok(self.charged(&key, handle))
+    }
+
+    /// Takes a value that was written just now, if there is room.
+    pub(crate) fn warm(&self, reference: &BlobReference, value: &[u8]) {
+        let key = self.key(reference.file_number, reference.offset);
+        let (block, charge) = block(value.into());
+        if let Ok(handle) = self.cache.insert(&key, block, charge, EntryRole::BlobValue, Priority::Bottom) {
+            self.charged(&key, handle);
+        }
+    }
+
+    /// Follows the usage of the cache with the reservation. Without room for that the entry leaves the cache.
+    fn charged(&self, key: &CacheKey, handle: Handle<CachedBlock>) -> BlobValue {
+        if let Some(charge) = &self.charge {
+            let mut reservation = charge.lock();
+            let usage = self.cache.usage().div_ceil(STEP_BYTES) * STEP_BYTES;
+            if usage != reservation.bytes() && reservation.resize(usage).is_err() {
+                self.cache.erase(key);
+            }
+        }
+        pinned(handle)
+    }
+}
+
+fn block(value: Box<[u8]>) -> (CachedBlock, usize) {
+    let block = CachedBlock::Blob(value);
+    let charge = block.memory_bytes();
+    (block, charge)
+}
+
+fn pinned(handle: Handle<CachedBlock>) -> BlobValue {
+    let pin = BlockPin::of_blob(handle);
+    let length = pin.value().len();
+    BlobValue::Pinned(ValuePin::Block(pin), 0..length)
+}
