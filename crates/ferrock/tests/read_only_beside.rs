@@ -4,10 +4,12 @@
 use ferrock::{ColumnFamilyOptions, Db, DbOptions, ReadOptions, WriteOptions};
 use ferrock_vfs::MemoryFileSystem;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const PATH: &str = "/db";
 const OPENS: u64 = 150;
+const OPENS_BESIDE_A_BUSY_WRITER: u64 = 40;
+const MOST_FLUSHES: u64 = 20_000;
 /// Keys that are written during one open, and after how many of them comes a flush.
 const KEYS: u64 = 12;
 const KEYS_OF_FLUSH: u64 = 3;
@@ -59,6 +61,36 @@ fn what_was_written_before_is_seen() {
             seen.push((least, opened.and_then(|(db, _)| count(&db))));
         }
         // Not before the writer has all that it waits for.
+        for (least, count) in seen {
+            let count = count.unwrap();
+            assert!(count >= least, "{count} keys are seen, {least} had been written");
+        }
+    });
+}
+
+/// The writer waits for nobody: each open meets several flushes, each of which ends a log.
+#[test]
+fn a_writer_that_never_rests_starves_no_open() {
+    let files = MemoryFileSystem::new();
+    let db = Db::open(PATH, options(&files)).unwrap();
+    let (written, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for key in 0..MOST_FLUSHES {
+                if is_over.load(Ordering::Acquire) {
+                    return;
+                }
+                db.put(format!("key{key:08}").as_bytes(), b"value").unwrap();
+                written.store(key + 1, Ordering::Release);
+                db.flush().unwrap();
+            }
+        });
+        let mut seen = Vec::new();
+        for _ in 0..OPENS_BESIDE_A_BUSY_WRITER {
+            let least = written.load(Ordering::Acquire);
+            seen.push((least, Db::open_read_only(PATH, options(&files), None).and_then(|(db, _)| count(&db))));
+        }
+        is_over.store(true, Ordering::Release);
         for (least, count) in seen {
             let count = count.unwrap();
             assert!(count >= least, "{count} keys are seen, {least} had been written");

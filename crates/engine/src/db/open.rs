@@ -17,7 +17,7 @@ pub(crate) use tree::open_tree;
 
 use super::DbCore;
 use super::log_blobs::LogBlobs;
-use super::recovery::{LogRecovery, RecoveredLogs, RecoveringFamily};
+use super::recovery::{LogRecovery, OpenLog, RecoveredLogs, RecoveringFamily};
 use super::switch_memtable::MAX_LIVE_LOGS;
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::db::cleanup;
@@ -652,16 +652,9 @@ fn handles(core: Arc<DbCore>, names: Vec<String>) -> Result<(Arc<DbCore>, Vec<Co
     Ok((core, handles))
 }
 
-fn read_logs(core: &DbCore, when_full: impl FnMut(&Arc<ColumnFamilyData>) -> Result<()>) -> Result<RecoveredLogs> {
+fn log_recovery(core: &DbCore) -> LogRecovery<'_> {
     let options = core.options.load();
-    let mut families = BTreeMap::new();
-    for view in core.versions.families() {
-        let data = core.families.load().get(view.id).cloned();
-        let Some(data) = data else { continue };
-        let table_bytes = view.current.files().map(|(_, file)| file.size_bytes).sum();
-        families.insert(view.id, RecoveringFamily { data, log_number: view.log_number, table_bytes });
-    }
-    let recovery = LogRecovery {
+    LogRecovery {
         file_system: &*core.env.file_system,
         directory: core.files.places().log_directory(),
         mode: options.wal_recovery_mode,
@@ -669,15 +662,30 @@ fn read_logs(core: &DbCore, when_full: impl FnMut(&Arc<ColumnFamilyData>) -> Res
         min_log_number: core.versions.oldest_needed_log(),
         min_log_number_to_keep: core.versions.min_log_number_to_keep(),
         info_log: core.events.log(),
-    };
-    recovery.run(&families, core.versions.last_sequence(), when_full)
+    }
+}
+
+fn read_logs(
+    core: &DbCore,
+    logs: Vec<OpenLog>,
+    when_full: impl FnMut(&Arc<ColumnFamilyData>) -> Result<()>,
+) -> Result<RecoveredLogs> {
+    let mut families = BTreeMap::new();
+    for view in core.versions.families() {
+        let data = core.families.load().get(view.id).cloned();
+        let Some(data) = data else { continue };
+        let table_bytes = view.current.files().map(|(_, file)| file.size_bytes).sum();
+        families.insert(view.id, RecoveringFamily { data, log_number: view.log_number, table_bytes });
+    }
+    log_recovery(core).run(logs, &families, core.versions.last_sequence(), when_full)
 }
 
 /// Reads the logs, brings what they held into tables, and begins a new log and a new MANIFEST.
 fn recover_and_begin(core: &DbCore) -> Result<()> {
     let mut edits: BTreeMap<u32, VersionEdit> = BTreeMap::new();
     let mut blobs = log_blobs::find_log_blobs(core)?;
-    let recovered = read_logs(core, |data| flush_recovered(core, data, &mut edits, &mut blobs))?;
+    let recovered =
+        read_logs(core, log_recovery(core).open()?, |data| flush_recovered(core, data, &mut edits, &mut blobs))?;
     // Damaged logs are not kept: see recovery.rs. Nor are logs without an entry that is not in a table, or as many
     // as make the next open slow: each open adds one, and only a flush lets them go.
     let has_entries = core.families.load().iter().any(|data| !data.memtable.load().is_empty());

@@ -32,7 +32,7 @@ use ferrock_format::log::{BLOCK_SIZE_BYTES, BlockSource, LogEvent, LogReader, Wa
 use ferrock_format::write_batch::{HEADER_SIZE_BYTES, Record, WriteBatchRef};
 use ferrock_vfs::{FileSystem, SequentialFile, SequentialOptions};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A family as recovery sees it.
@@ -68,6 +68,15 @@ pub(crate) struct LogRecovery<'a> {
     /// No log before this one is kept. Those from it up to `min_log_number` hold prepared transactions.
     pub(crate) min_log_number_to_keep: FileNumber,
     pub(crate) info_log: &'a InfoLog,
+}
+
+/// A log that is open, so that it can be read to its end though a writer beside removes its name.
+pub(crate) struct OpenLog {
+    number: FileNumber,
+    path: PathBuf,
+    /// When it was opened: a writer beside may add to it.
+    size_bytes: u64,
+    source: FileSource,
 }
 
 struct FileSource(Box<dyn SequentialFile>);
@@ -136,6 +145,25 @@ fn missing(from: SequenceNumber, to: SequenceNumber) -> Error {
     Error::corruption(format!("the records of sequence numbers {from} to {to}, written before, are missing"))
 }
 
+/// Refuses a log that all families have in tables and that is kept for a transaction which was prepared in it: with
+/// the first change of the tree it would go.
+fn check_has_nothing_prepared(log: OpenLog) -> Result<()> {
+    let mut reader = LogReader::new(log.source, log.number, WalRecoveryMode::SkipAnyCorruptedRecords);
+    let mut scratch = Vec::new();
+    loop {
+        match reader.read_record(&mut scratch)? {
+            LogEvent::Record { physical_offset, data } => {
+                let Ok(batch) = WriteBatchRef::new(data) else { continue };
+                if batch.iter().any(|record| matches!(record, Ok(Record::BeginPrepare(_)))) {
+                    return Err(prepared_transactions().at_offset(physical_offset));
+                }
+            }
+            LogEvent::End | LogEvent::OldRecord { .. } => return Ok(()),
+            LogEvent::Corruption { .. } => {}
+        }
+    }
+}
+
 impl LogRecovery<'_> {
     /// Numbers of the logs in the directory, sorted.
     pub(crate) fn log_numbers(&self) -> Result<Vec<FileNumber>> {
@@ -151,9 +179,26 @@ impl LogRecovery<'_> {
         Ok(numbers)
     }
 
-    /// Reads every log that is needed. `when_full` is called with a family whose memtable passed its size.
+    /// Opens every log that is kept, oldest first.
+    pub(crate) fn open(&self) -> Result<Vec<OpenLog>> {
+        let kept = self.log_numbers()?.into_iter().filter(|number| *number >= self.oldest_kept());
+        kept.map(|number| {
+            let path = self.directory.join(file_name::log(number));
+            let size_bytes = self.file_system.file_size(&path)?;
+            let source = FileSource(self.file_system.open_sequential(&path, &SequentialOptions::default())?);
+            Ok(OpenLog { number, path, size_bytes, source })
+        })
+        .collect()
+    }
+
+    fn oldest_kept(&self) -> FileNumber {
+        self.min_log_number.min(self.min_log_number_to_keep)
+    }
+
+    /// Reads every log of `logs` that is needed. `when_full` is called with a family whose memtable passed its size.
     pub(crate) fn run(
         &self,
+        logs: Vec<OpenLog>,
         families: &BTreeMap<u32, RecoveringFamily>,
         last_sequence: SequenceNumber,
         mut when_full: impl FnMut(&Arc<ColumnFamilyData>) -> Result<()>,
@@ -168,18 +213,15 @@ impl LogRecovery<'_> {
             announces_gaps: false,
             outcome: RecoveredLogs::default(),
         };
-        for number in self.log_numbers()? {
-            let path = self.directory.join(file_name::log(number));
-            if number < self.min_log_number {
-                if number >= self.min_log_number_to_keep {
-                    self.check_has_nothing_prepared(&path, number).map_err(|error| error.in_file(&path))?;
-                }
-                continue;
-            }
-            let size = self.file_system.file_size(&path)?;
-            progress.outcome.logs.push((number, size));
-            self.read_log(&path, number, families, &mut progress, &mut when_full)
-                .map_err(|error| error.in_file(&path))?;
+        for log in logs {
+            let path = log.path.clone();
+            let read = if log.number < self.min_log_number {
+                check_has_nothing_prepared(log)
+            } else {
+                progress.outcome.logs.push((log.number, log.size_bytes));
+                self.read_log(log, families, &mut progress, &mut when_full)
+            };
+            read.map_err(|error| error.in_file(&path))?;
         }
         if let Some(stopped_at) = progress.outcome.stopped_at {
             self.check_families_are_consistent(families, stopped_at)?;
@@ -187,35 +229,14 @@ impl LogRecovery<'_> {
         Ok(progress.outcome)
     }
 
-    /// Refuses a log that all families have in tables and that is kept for a transaction which was prepared in it: with
-    /// the first change of the tree it would go.
-    fn check_has_nothing_prepared(&self, path: &Path, number: FileNumber) -> Result<()> {
-        let source = FileSource(self.file_system.open_sequential(path, &SequentialOptions::default())?);
-        let mut reader = LogReader::new(source, number, WalRecoveryMode::SkipAnyCorruptedRecords);
-        let mut scratch = Vec::new();
-        loop {
-            match reader.read_record(&mut scratch)? {
-                LogEvent::Record { physical_offset, data } => {
-                    let Ok(batch) = WriteBatchRef::new(data) else { continue };
-                    if batch.iter().any(|record| matches!(record, Ok(Record::BeginPrepare(_)))) {
-                        return Err(prepared_transactions().at_offset(physical_offset));
-                    }
-                }
-                LogEvent::End | LogEvent::OldRecord { .. } => return Ok(()),
-                LogEvent::Corruption { .. } => {}
-            }
-        }
-    }
-
     fn read_log(
         &self,
-        path: &Path,
-        number: FileNumber,
+        log: OpenLog,
         families: &BTreeMap<u32, RecoveringFamily>,
         progress: &mut Progress,
         when_full: &mut impl FnMut(&Arc<ColumnFamilyData>) -> Result<()>,
     ) -> Result<()> {
-        let source = FileSource(self.file_system.open_sequential(path, &SequentialOptions::default())?);
+        let OpenLog { number, path, source, .. } = log;
         let mut reader = LogReader::new(source, number, self.mode);
         progress.begin_log();
         let mut scratch = Vec::new();

@@ -1,13 +1,18 @@
 //! Opening for reading, also beside a process that writes.
 //!
 //! ```text
-//! CURRENT -> MANIFEST -> tables -> logs -> CURRENT and MANIFEST again
+//! CURRENT -> MANIFEST -> logs are opened -> CURRENT and MANIFEST again -> tables -> logs are read
 //! ```
 //!
 //! The writer removes a log, or a table, once its MANIFEST says that nothing needs it. Where that happens between the
 //! look at the MANIFEST and the look for the file, a table is missing, which is an error, or a log is, which can look
-//! like the end of what was written. So the MANIFEST is looked at again at the end, and the open begins anew when a log
-//! that it needed may be gone. A MANIFEST that grew alone is no reason: beside a busy writer that would never end.
+//! like the end of what was written. A log that is open can be read whatever happens to its name, so the logs are opened
+//! first, and then the MANIFEST is looked at again: the open begins anew when a log that it needed may have been gone,
+//! and when something is missing later while the MANIFEST changed. A MANIFEST that grew alone is no reason: beside a
+//! busy writer that would never end.
+//!
+//! Tried and lost: to look again only behind the tables and the logs' records. Beside a writer that flushed more often
+//! than such an open takes, no open was ever good.
 
 use super::{DbCore, Opener};
 use crate::column_family::ColumnFamily;
@@ -18,25 +23,36 @@ use ferrock_format::file_name;
 use ferrock_tree::version::version_set::{RecoverMode, read_current};
 use std::sync::Arc;
 
-/// How often an open begins, at most.
-const ATTEMPTS: usize = 50;
+/// For how long an open begins anew, and how often at least and at most. A writer that works off what has gathered
+/// flushes several hundred times a second, for seconds.
+const PATIENCE_US: u64 = 10_000_000;
+const LEAST_ATTEMPTS: usize = 50;
+const MOST_ATTEMPTS: usize = 10_000;
+
+const CHANGES_TOO_FAST: &str = "another process changes the database too fast for a read-only open; try again";
 
 impl Opener {
     pub(super) fn open_read_only(self) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
         let names: Vec<String> = self.families.iter().map(|(name, _)| name.clone()).collect();
+        let clock = self.options.components.clock();
+        let begin_us = clock.monotonic_us();
         let mut failure = None;
-        for _ in 0..ATTEMPTS {
+        for attempt in 0..MOST_ATTEMPTS {
+            if attempt >= LEAST_ATTEMPTS && clock.monotonic_us().saturating_sub(begin_us) > PATIENCE_US {
+                break;
+            }
             let before = self.manifest_in_use();
-            let opened = self.clone().read_everything();
-            let is_unchanged = matches!((before, self.manifest_in_use()), (Ok(before), Ok(after)) if before == after);
-            match opened {
-                Ok(core) if is_unchanged || self.has_its_logs(&core) => return open::handles(core, names),
-                Err(error) if is_unchanged => return Err(error),
-                opened => failure = opened.err(),
+            match self.clone().read_everything(before.as_ref().ok()) {
+                Ok(Some(core)) => return open::handles(core, names),
+                Ok(None) => {}
+                Err(error) => match (before, self.manifest_in_use()) {
+                    (Ok(before), Ok(after)) if before == after => return Err(error),
+                    _ => failure = Some(error),
+                },
             }
         }
-        let what = "another process changes the database too fast for a read-only open";
-        Err(failure.map_or_else(|| Error::new(ErrorKind::Busy, what), |error| error.context(what)))
+        Err(failure
+            .map_or_else(|| Error::new(ErrorKind::Busy, CHANGES_TOO_FAST), |error| error.context(CHANGES_TOO_FAST)))
     }
 
     /// Number and size of the MANIFEST that counts.
@@ -45,25 +61,31 @@ impl Opener {
         Ok((number, self.file_system.file_size(&self.path.join(file_name::manifest(number)))?))
     }
 
-    /// True when the logs that an open read are still needed: then none of them was removed before it was read.
-    fn has_its_logs(&self, core: &DbCore) -> bool {
+    /// True when the logs that `core` needs are still needed: then none of them was removed before it was opened.
+    fn needs_its_logs(&self, core: &DbCore) -> bool {
         self.recover_versions(&self.families_to_open(), RecoverMode::ReadOnly)
             .is_ok_and(|now| now.oldest_needed_log() == core.versions.oldest_needed_log())
     }
 
-    fn read_everything(mut self) -> Result<Arc<DbCore>> {
+    /// `None` when a log may have been removed before it was opened. `before` is the MANIFEST in use before this.
+    fn read_everything(mut self, before: Option<&(FileNumber, u64)>) -> Result<Option<Arc<DbCore>>> {
         let info_log = InfoLog::none(Arc::clone(&self.file_system), self.options.components.clock());
         let versions = self.recover_versions(&self.families_to_open(), RecoverMode::ReadOnly)?;
-        let logs = self.find_logs(&versions, &info_log)?;
-        if !self.file_system.exists(&logs)? {
-            return Err(Error::invalid_argument("wal_dir not found").in_file(logs));
+        let directory = self.find_logs(&versions, &info_log)?;
+        if !self.file_system.exists(&directory)? {
+            return Err(Error::invalid_argument("wal_dir not found").in_file(directory));
         }
-        let core = self.assemble(versions, logs, info_log, None, true);
+        let core = self.assemble(versions, directory, info_log, None, true);
+        let logs = open::log_recovery(&core).open()?;
+        let is_unchanged = self.manifest_in_use().is_ok_and(|after| before == Some(&after));
+        if !is_unchanged && !self.needs_its_logs(&core) {
+            return Ok(None);
+        }
         open::open_tables(&core)?;
-        let recovered = open::read_logs(&core, |_| Ok(()))?;
+        let recovered = open::read_logs(&core, logs, |_| Ok(()))?;
         if let Some(last) = recovered.last_sequence {
             core.writes.raise_visible(last);
         }
-        Ok(core)
+        Ok(Some(core))
     }
 }
