@@ -21,6 +21,8 @@ pub enum CompactionReason {
     BottommostFiles,
     /// Data is older than `ttl`.
     Ttl,
+    /// A level has data older than `ttl`, and its files take turns (`compaction_pri=kRoundRobin`).
+    RoundRobinTtl,
     /// A file was not rewritten for `periodic_compaction_seconds`.
     PeriodicCompaction,
     /// The oldest blob files are mostly garbage.
@@ -45,12 +47,13 @@ pub enum CompactionReason {
 
 impl CompactionReason {
     /// Every reason.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Level0FilesNum,
         Self::LevelMaxLevelSize,
         Self::FilesMarkedForCompaction,
         Self::BottommostFiles,
         Self::Ttl,
+        Self::RoundRobinTtl,
         Self::PeriodicCompaction,
         Self::ForcedBlobGc,
         Self::ManualCompaction,
@@ -78,6 +81,7 @@ impl CompactionReason {
             Self::FilesMarkedForCompaction => "FilesMarkedForCompaction",
             Self::BottommostFiles => "BottommostFiles",
             Self::Ttl => "Ttl",
+            Self::RoundRobinTtl => "RoundRobinTtl",
             Self::PeriodicCompaction => "PeriodicCompaction",
             Self::ForcedBlobGc => "ForcedBlobGC",
             Self::ManualCompaction => "ManualCompaction",
@@ -231,6 +235,15 @@ impl CompactionChoice {
     /// Every input file with its level.
     pub fn input_files(&self) -> impl Iterator<Item = (usize, &Arc<FileMetadata>)> {
         self.inputs.iter().flat_map(|inputs| inputs.files.iter().map(move |file| (inputs.level, file)))
+    }
+
+    /// Unix seconds of the oldest data of the inputs with keys in `range`; 0 = unknown.
+    #[must_use]
+    pub fn oldest_ancestor_time_within(&self, range: &BoundaryRange) -> u64 {
+        let order = self.version.comparator().user();
+        let files = self.input_files().filter(|(_, file)| range.overlaps(order, file));
+        let known = files.map(|(_, file)| file.oldest_ancester_time_secs).filter(|time| *time > 0);
+        known.min().unwrap_or(0)
     }
 
     /// Bytes of all inputs.

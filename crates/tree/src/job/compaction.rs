@@ -15,16 +15,17 @@ use crate::blob::{BlobCollection, BlobFlow, FetchBlob};
 use crate::compaction::choice::{CompactionChoice, CompactionKind};
 use crate::compaction::iterator::{
     CompactionIterator, CompactionIteratorOptions, CompactionRangeTombstones, DeeperLevels, DroppedEntries,
-    Grandparent, OutputSplitter, SnapshotStripes,
+    Grandparent, OutputSplitter, RequiredEdges, SnapshotStripes,
 };
 use crate::iterator::tables::{Child, table_level_iterator_for_job};
 use crate::iterator::{ChildIterator, MergingIterator, RangeTombstoneSource, SourceIterator};
 use crate::table_cache::TableCache;
-use crate::version::{KeyNotBeyondLevel, Version};
+use crate::version::boundary::BoundaryRange;
+use crate::version::{FileMetadata, KeyNotBeyondLevel, Version};
 use ferrock_base::compaction_filter::{FilterContext, TableFileCreationReason};
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::version_edit::{DeletedFile, NewFile, VersionEdit};
-use ferrock_options::CompactionStyle;
+use ferrock_options::{CompactionPriority, CompactionStyle};
 use ferrock_table::options::TableFactory;
 use ferrock_table::{FailedCollector, Table, TableReadOptions};
 use ferrock_vfs::IoPriority;
@@ -111,7 +112,8 @@ impl CompactionJob<'_> {
             reason: TableFileCreationReason::Compaction,
             base_level: choice.version.base_level(),
             is_bottommost: choice.is_bottommost,
-            oldest_ancestor_time: oldest_ancestor_time(choice),
+            oldest_ancestor_time: choice.oldest_ancestor_time_within(&BoundaryRange::default()),
+            choice: Some(choice),
             newest_key_time: choice.input_files().map(|(_, file)| file.newest_key_time_secs()).max().unwrap_or(0),
             compression: choice.compression,
             chosen_temperature: choice.output_temperature,
@@ -259,7 +261,36 @@ impl CompactionJob<'_> {
         )
         .growing_to(most_bytes.min(factory.cut_bytes()))
         .only_at_limit(self.context.family.options.compaction_style == CompactionStyle::Universal)
+        .with_edges(self.required_edges())
         .with_partitioner(choice.partitioner(&self.context.family.options))
+    }
+
+    /// Where outputs end whatever their size: around old inputs of the output level where the `ttl` is of use, and at
+    /// the cursor of that level where its files take turns.
+    fn required_edges(&self) -> RequiredEdges {
+        let (options, choice) = (&self.context.family.options, self.choice);
+        if options.compaction_style != CompactionStyle::Level {
+            return RequiredEdges::default();
+        }
+        let cursor = match options.compaction_pri {
+            CompactionPriority::RoundRobin => choice.version.compact_cursor(choice.output_level).map(<[u8]>::to_vec),
+            _ => None,
+        };
+        let limit_secs = self.context.clock.unix_seconds().checked_sub(options.ttl / 2);
+        let has_young_and_old = choice.inputs.len() > 1
+            && !choice.is_bottommost
+            && options.ttl > 0
+            && options.compaction_pri == CompactionPriority::MinOverlappingRatio;
+        let (Some(limit_secs), true, Some(inputs)) = (limit_secs, has_young_and_old, choice.inputs.last()) else {
+            return RequiredEdges::new(Vec::new(), cursor);
+        };
+        let is_old = |file: &&Arc<FileMetadata>| {
+            file.oldest_ancester_time_secs > 0
+                && file.oldest_ancester_time_secs < limit_secs
+                && file.size_bytes > options.target_file_size_base / 2
+        };
+        let old = inputs.files.iter().filter(is_old).map(|file| (file.smallest.clone(), file.largest.clone()));
+        RequiredEdges::new(old.collect(), cursor)
     }
 
     /// How many tables a part reads at the same time.
@@ -407,11 +438,6 @@ fn entries_with(sum: Option<u64>, table: &Table) -> Option<u64> {
         return None;
     }
     sum.map(|sum| sum + properties.num_entries.saturating_sub(properties.num_range_deletions))
-}
-
-fn oldest_ancestor_time(choice: &CompactionChoice) -> u64 {
-    let known = choice.input_files().map(|(_, file)| file.oldest_ancester_time_secs).filter(|time| *time > 0);
-    known.min().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -55,6 +55,7 @@ impl FlushJob<'_> {
             compression: (!family.options.compresses_flushes()).then_some(CompressionType::NoCompression),
             chosen_temperature: None,
             oldest_ancestor_time: now,
+            choice: None,
             newest_key_time: now,
             times: PreservedTimes::of_flush(self.context),
             priority: IoPriority::High,

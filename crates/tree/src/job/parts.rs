@@ -68,8 +68,10 @@ pub(super) fn parts_of(
             | CompactionReason::UniversalSortedRunNum
     );
     let may_split = choice.kind == CompactionKind::Merge && choice.output_level > 0;
-    // As in RocksDB: a level's own compactions are small, those out of level 0 hold writers up.
-    if !may_split || most < 2 || !(is_large || choice.start_level == 0) {
+    // As in RocksDB: a level's own compactions are small, but for those of round robin; those out of level 0 hold
+    // writers up.
+    let has_many_files = choice.next_compact_cursor.is_some();
+    if !may_split || most < 2 || !(is_large || has_many_files || choice.start_level == 0) {
         return Ok(vec![KeyPart::default()]);
     }
     let mut anchors = Vec::new();

@@ -2,6 +2,8 @@
 
 use super::JobContext;
 use super::preserved_times::PreservedTimes;
+use crate::compaction::choice::CompactionChoice;
+use crate::version::boundary::BoundaryRange;
 use ferrock_base::compaction_filter::TableFileCreationReason;
 use ferrock_base::{FileNumber, Temperature};
 use ferrock_format::compression::CompressionType;
@@ -22,6 +24,8 @@ pub(super) struct OutputPlan<'a> {
     pub(super) compression: Option<CompressionType>,
     /// Unix seconds of the oldest data; 0 = unknown.
     pub(super) oldest_ancestor_time: u64,
+    /// The compaction, if it is one.
+    pub(super) choice: Option<&'a CompactionChoice>,
     /// Unix seconds when the newest data was there; 0 = unknown.
     pub(super) newest_key_time: u64,
     /// The temperature of the outputs; `None`: that of the options.
@@ -56,6 +60,16 @@ impl OutputPlan<'_> {
             return options.last_level_temperature;
         }
         options.default_write_temperature
+    }
+
+    /// Unix seconds of the oldest data of an output with these internal keys, as exactly as its inputs tell. Table
+    /// properties, which are written before the last key is known, have that of all inputs, as RocksDB's do.
+    pub(super) fn oldest_ancestor_time_within(&self, smallest: &[u8], largest: &[u8]) -> u64 {
+        let within = self.choice.map_or(0, |choice| {
+            let range = BoundaryRange { smallest: Some(smallest.to_vec()), largest: Some(largest.to_vec()) };
+            choice.oldest_ancestor_time_within(&range)
+        });
+        if within > 0 { within } else { self.oldest_ancestor_time }
     }
 
     /// How the files are created.

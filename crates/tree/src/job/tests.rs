@@ -12,7 +12,8 @@
 //! Words behind `flush` and `compact`: `snapshots=1,5`, `size=100` (of an output), `kind=move|drop`, `bottommost`,
 //! `stop` (the environment stops the job), `fail=N` (the Nth operation on files fails), `blobs=5` (values of that many
 //! bytes go into blob files), `blob_size=100` (of a blob file), `blob_level=1` (the first level with blob files),
-//! `compress` (values in them), `collect=0.5` (the age cutoff of garbage collection).
+//! `compress` (values in them), `collect=0.5` (the age cutoff of garbage collection), `at=1000` (Unix time of the job),
+//! `ttl=100`, `cursor=k` (round robin goes on there in the output level).
 
 use super::*;
 use crate::blob::{BlobCollection, BlobSource, FetchBlob};
@@ -23,14 +24,15 @@ use crate::table_cache::{MutableTableCacheParams, OpenTables, TableCacheParams};
 use crate::version::VersionBuilder;
 use ferrock_base::clock::ManualClock;
 use ferrock_base::compaction_filter::TableFileCreationReason;
-use ferrock_base::{ErrorKind, InternalIterator, ParsedInternalKey, ValueType};
+use ferrock_base::internal_key::make_internal_key;
+use ferrock_base::{ErrorKind, InternalIterator, MAX_SEQUENCE_NUMBER, ParsedInternalKey, ValueType};
 use ferrock_cache::CacheOptions;
 use ferrock_format::blob_index::BlobReference;
 use ferrock_format::file_name;
 use ferrock_format::version_edit::VersionEdit;
 use ferrock_format::wide_column::{decode_entity, encode_entity};
 use ferrock_memtable::{MemTable, MemTableOptions};
-use ferrock_options::BlobGarbageCollectionPolicy;
+use ferrock_options::{BlobGarbageCollectionPolicy, CompactionPriority};
 use ferrock_script::argument;
 use ferrock_table::TableReadOptions;
 use ferrock_vfs::{
@@ -90,6 +92,7 @@ impl World {
         let mut options = ColumnFamilyOptions::default();
         options.settings.num_levels = 4;
         options.table.block_size = 64;
+        options.settings.target_file_size_base = 1;
         options.compression = ferrock_format::compression::CompressionType::NoCompression;
         let comparator = InternalComparator::default();
         let version = Arc::new(Version::empty(comparator.clone(), &options.settings));
@@ -143,6 +146,10 @@ impl World {
         if line.contains(" compress") {
             settings.blob_compression_type = ferrock_format::compression::CompressionType::Lz4;
         }
+        settings.ttl = argument(line, "ttl").map_or(0, |secs| secs.parse().unwrap());
+        if line.contains(" cursor=") {
+            settings.compaction_pri = CompactionPriority::RoundRobin;
+        }
         settings.blob_file_size = argument(line, "blob_size").map_or(u64::MAX, |bytes| bytes.parse().unwrap());
         settings.blob_file_starting_level = argument(line, "blob_level").map_or(0, |level| level.parse().unwrap());
         let blobs = OwnedBlobView {
@@ -158,7 +165,7 @@ impl World {
         JobContext {
             seqno_times: SeqnoToTimeMapping::default(),
             file_system: Arc::clone(&self.file_system) as Arc<dyn FileSystem>,
-            clock: Arc::new(ManualClock::default()),
+            clock: Arc::new(ManualClock::new(1_000_000 * argument(line, "at").map_or(0, |secs| secs.parse().unwrap()))),
             db: Arc::default(),
             db_id: "db".to_owned(),
             session_id: "ABCDEFGHIJKLMNOPQRST".to_owned(),
@@ -240,6 +247,13 @@ impl World {
     fn compact(&mut self, line: &str) -> String {
         let level = |name| argument(line, name).map_or(0, |word| word.parse().unwrap());
         let (from, to): (usize, usize) = (level("from"), level("to"));
+        if let Some(key) = argument(line, "cursor") {
+            let cursor = make_internal_key(key.as_bytes(), MAX_SEQUENCE_NUMBER, ValueType::Value);
+            let mut builder = VersionBuilder::new(Arc::clone(&self.family.version));
+            let compact_cursors = vec![(u32::try_from(to).unwrap(), cursor)];
+            builder.apply(&VersionEdit { compact_cursors, ..VersionEdit::for_column_family(3) }).unwrap();
+            self.family.version = Arc::new(builder.build(&self.family.options.settings).unwrap());
+        }
         let version = Arc::clone(&self.family.version);
         let levels = if from == to { vec![from] } else { vec![from, to] };
         let inputs = levels.into_iter().map(|level| LevelInputs { level, files: version.level(level).to_vec() });
@@ -291,7 +305,11 @@ impl World {
             let (smallest, largest) = (show_key(&file.smallest), show_key(&file.largest));
             let blobs =
                 file.oldest_blob_file_number.map_or(String::new(), |oldest| format!(" blobs from #{}", oldest.0));
-            writeln!(out, "L{level} #{} {smallest} .. {largest}{blobs}", file.number.0).unwrap();
+            let born = match file.oldest_ancester_time_secs {
+                0 => String::new(),
+                secs => format!(" born {secs}"),
+            };
+            writeln!(out, "L{level} #{} {smallest} .. {largest}{blobs}{born}", file.number.0).unwrap();
         }
         for (number, file) in self.family.version.blob_files() {
             let name = PathBuf::from(file_name::blob(*number));

@@ -10,6 +10,7 @@
 //! no gap: one ends where the next begins, so that no deleted key falls through. When both have versions of one user
 //! key, the boundary is the earlier file's last key itself.
 
+use super::required_edges::RequiredEdges;
 use ferrock_base::comparator::InternalComparator;
 use ferrock_base::internal_key::{
     RANGE_TOMBSTONE_SENTINEL, make_internal_key, pack_trailer, sequence, trailer, user_key,
@@ -46,6 +47,7 @@ pub struct OutputSplitter {
     seen_key: bool,
     overlapped_bytes: u64,
     boundaries_in_output: u64,
+    edges: RequiredEdges,
     /// Asked before everything else.
     partitioner: Option<Box<dyn SstPartitioner>>,
 }
@@ -71,6 +73,7 @@ impl OutputSplitter {
             seen_key: false,
             overlapped_bytes: 0,
             boundaries_in_output: 0,
+            edges: RequiredEdges::default(),
             partitioner: None,
         }
     }
@@ -87,6 +90,13 @@ impl OutputSplitter {
     #[must_use]
     pub fn growing_to(mut self, most_bytes: u64) -> Self {
         self.most_bytes = most_bytes;
+        self
+    }
+
+    /// Cuts also at `edges`.
+    #[must_use]
+    pub fn with_edges(mut self, edges: RequiredEdges) -> Self {
+        self.edges = edges;
         self
     }
 
@@ -134,8 +144,10 @@ impl OutputSplitter {
     fn should_cut(&mut self, key: &[u8], output_size_bytes: u64, is_boundary: bool) -> bool {
         let overlapped_before = self.overlapped_bytes;
         let crossed = self.move_to(key);
+        let is_at_edge = self.edges.is_passed(&self.order, key);
         let cut = output_size_bytes > 0
             && (is_boundary
+                || is_at_edge
                 || output_size_bytes >= self.most_bytes
                 || (crossed > 0 && self.is_good_edge(crossed, overlapped_before, output_size_bytes)));
         if cut {

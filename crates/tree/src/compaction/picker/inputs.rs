@@ -6,6 +6,7 @@ use crate::compaction::choice::{CompactionChoice, CompactionKind, CompactionReas
 use crate::version::boundary::{BoundaryRange, compare_boundaries};
 use crate::version::{FileMetadata, Version, total_size_bytes};
 use ferrock_base::internal_key::user_key;
+use ferrock_options::CompactionPriority;
 use std::sync::Arc;
 
 /// What was picked, before the rest is added.
@@ -111,7 +112,14 @@ fn grow(input: &PickerInput<'_>, seed: &Seed, output_files: &[Arc<FileMetadata>]
             && !files.iter().any(|file| file.is_being_compacted())
     };
     let all = seed.files.iter().chain(output_files).map(|file| &**file);
-    let range = BoundaryRange::of_files(comparator, all)?;
+    let mut range = BoundaryRange::of_files(comparator, all)?;
+    if input.options.compaction_pri == CompactionPriority::RoundRobin
+        && seed.reason == CompactionReason::LevelMaxLevelSize
+        && let Some(first) = seed.files.first()
+    {
+        // Files to the left had their turn.
+        range.smallest = Some(first.smallest.clone());
+    }
     let touching = version.overlapping_inputs(seed.start_level, &range);
     if let Some(touching) = version.expand_to_clean_cut(seed.start_level, &touching).filter(|files| fits(files)) {
         let range = BoundaryRange::of_files(comparator, touching.iter().map(|file| &**file))?;
@@ -242,7 +250,6 @@ pub(crate) fn max_output_file_size_bytes(input: &PickerInput<'_>, output_level: 
 
 /// Where round-robin compaction goes on: the file behind those taken, or the first one again.
 fn next_cursor(input: &PickerInput<'_>, seed: &Seed) -> Option<Vec<u8>> {
-    use ferrock_options::CompactionPriority;
     if input.options.compaction_pri != CompactionPriority::RoundRobin || seed.start_level == 0 {
         return None;
     }

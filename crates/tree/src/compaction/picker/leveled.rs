@@ -1,7 +1,7 @@
 //! Leveled compaction: levels by score, a file of the level by priority, then everything that belongs to it.
 
 use super::inputs::{Seed, complete, extend_trivial_move};
-use super::{PickerInput, compaction_scores, file_order, level0, triggers};
+use super::{PickerInput, compaction_scores, file_order, level0, round_robin, triggers};
 use crate::compaction::choice::{CompactionChoice, CompactionReason};
 use crate::version::FileMetadata;
 use crate::version::boundary::BoundaryRange;
@@ -68,25 +68,19 @@ fn pick_from_level_0(input: &PickerInput<'_>, score: f64) -> Option<CompactionCh
 }
 
 fn pick_from_level(input: &PickerInput<'_>, level: usize, score: f64) -> Option<CompactionChoice> {
+    if input.options.compaction_pri == CompactionPriority::RoundRobin {
+        return round_robin::pick(input, CompactionReason::LevelMaxLevelSize, level, score);
+    }
     let version = input.version;
     let comparator = version.comparator().user();
     let output_level = level + 1;
-    let is_round_robin = input.options.compaction_pri == CompactionPriority::RoundRobin;
-    for index in file_order::file_order(input, level) {
-        let file = &version.level(level)[index];
-        let chosen = version.expand_to_clean_cut(level, std::slice::from_ref(file)).and_then(|mut files| {
-            let range = BoundaryRange::of_files(comparator, files.iter().map(|file| &**file))?;
-            if version.overlapping_indexes(output_level, &range).is_empty() {
-                files = extend_trivial_move(input, level, output_level, files, is_round_robin);
-            }
-            let reason = CompactionReason::LevelMaxLevelSize;
-            let seed = Seed { reason, score, start_level: level, output_level, files, is_level_0_trivial_move: false };
-            complete(input, seed)
-        });
-        // Round robin waits for its turn: going on to another file would lose the order.
-        if chosen.is_some() || is_round_robin {
-            return chosen;
+    file_order::file_order(input, level).into_iter().find_map(|index| {
+        let mut files = version.expand_to_clean_cut(level, &version.level(level)[index..=index])?;
+        let range = BoundaryRange::of_files(comparator, files.iter().map(|file| &**file))?;
+        if version.overlapping_indexes(output_level, &range).is_empty() {
+            files = extend_trivial_move(input, level, output_level, files, false);
         }
-    }
-    None
+        let reason = CompactionReason::LevelMaxLevelSize;
+        complete(input, Seed { reason, score, start_level: level, output_level, files, is_level_0_trivial_move: false })
+    })
 }

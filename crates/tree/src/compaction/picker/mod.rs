@@ -27,6 +27,7 @@ mod level0;
 mod leveled;
 mod manual;
 mod output_path;
+mod round_robin;
 mod score;
 pub mod stall;
 #[cfg(test)]

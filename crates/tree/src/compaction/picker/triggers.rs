@@ -4,17 +4,18 @@
 //! |---|---|---|
 //! | marked | `needs_compaction` or by a caller, not in the deepest level | next level |
 //! | bottommost | nothing below, newest write older than the threshold, not too young | same level |
-//! | ttl | data older than `ttl`, not in the deepest level | next level |
+//! | ttl | data older than `ttl`, not in the deepest level; with round robin below level 0 the file whose turn it is, in a level that has such data | next level |
 //! | periodic | written more than `periodic_compaction_seconds` ago | with dynamic levels next level; else, or at the end, same level |
 //! | blobs | refers to the oldest blob file, where the oldest have too much garbage | same level |
 
 use super::inputs::{Seed, complete};
-use super::{PickerInput, level0};
+use super::{PickerInput, level0, round_robin};
 use crate::blob::BlobCollection;
 use crate::compaction::choice::{CompactionChoice, CompactionReason};
 use crate::version::FileMetadata;
 use crate::version::boundary::BoundaryRange;
 use ferrock_base::SequenceNumber;
+use ferrock_options::CompactionPriority;
 use std::sync::Arc;
 
 const TRIGGERS: [CompactionReason; 5] = [
@@ -27,7 +28,14 @@ const TRIGGERS: [CompactionReason; 5] = [
 
 pub(super) fn pick(input: &PickerInput<'_>) -> Option<CompactionChoice> {
     TRIGGERS.into_iter().find_map(|reason| {
-        let mut candidates = candidates(input, reason);
+        let mut candidates = candidates(input, reason).peekable();
+        if reason == CompactionReason::Ttl
+            && input.options.compaction_pri == CompactionPriority::RoundRobin
+            && let Some((level, _)) = candidates.peek().filter(|(level, _)| *level > 0)
+            && let Some(choice) = round_robin::pick(input, CompactionReason::RoundRobinTtl, *level, 0.0)
+        {
+            return Some(choice);
+        }
         candidates.find_map(|(level, file)| compact(input, reason, level, file))
     })
 }

@@ -60,6 +60,31 @@ fn a_half_full_output_ends_at_an_edge() {
     assert_eq!(cuts(splitter(100, 8000, &files), "a a1 a2 a3 c d"), "");
 }
 
+fn with_edges(old: &[(&str, &str)], cursor: Option<&str>) -> OutputSplitter {
+    let old = old.iter().map(|(smallest, largest)| (key(smallest, 100), key(largest, 1)));
+    splitter(1000, 8000, &[]).with_edges(RequiredEdges::new(old.collect(), cursor.map(|cursor| key(cursor, 100))))
+}
+
+#[test]
+fn an_old_input_becomes_outputs_of_its_own() {
+    let old = [("c", "e"), ("m", "n")];
+    assert_eq!(cuts(with_edges(&old, None), "a b c d e f g m n o"), "c f m o");
+    // Between the inputs there is no key, and none behind the second.
+    assert_eq!(cuts(with_edges(&[("c", "e"), ("f", "g")], None), "a c e f g"), "c f");
+    // Nothing lies in it, or it begins or ends the outputs.
+    assert_eq!(cuts(with_edges(&old, None), "a b f g o p"), "");
+    assert_eq!(cuts(with_edges(&old, None), "c d e f"), "f");
+    assert_eq!(cuts(with_edges(&old, None), "c1 m1"), "m1");
+}
+
+#[test]
+fn an_output_ends_at_the_cursor() {
+    assert_eq!(cuts(with_edges(&[], Some("c")), "a b c d e"), "c");
+    assert_eq!(cuts(with_edges(&[], Some("c")), "a b d e"), "d");
+    assert_eq!(cuts(with_edges(&[], Some("a")), "c d e"), "");
+    assert_eq!(cuts(with_edges(&[], Some("x")), "c d e"), "");
+}
+
 #[test]
 fn tombstones_are_stored_whole_and_cut_by_the_boundaries() {
     let order = InternalComparator::default();
