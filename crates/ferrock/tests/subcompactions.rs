@@ -160,3 +160,21 @@ fn a_part_that_fails_ends_the_others_and_nothing_of_the_job_is_left() {
         assert!(failures >= 4, "{operation:?}: {failures} failures");
     }
 }
+
+#[test]
+fn the_number_of_parts_changes_while_the_database_is_open() {
+    let threads = Arc::new(Threads::default());
+    let db = open(Arc::new(MemoryFileSystem::new()), 1, &threads);
+    let mut random = Random::new(7);
+    let mut parts_of_a_compaction = || {
+        fill(&db, &mut random);
+        threads.0.lock().unwrap().clear();
+        db.compact_range(None, None).unwrap();
+        threads.0.lock().unwrap().len()
+    };
+    assert_eq!(parts_of_a_compaction(), 1);
+    db.set_db_options(&[("max_subcompactions", "4")]).unwrap();
+    assert!(parts_of_a_compaction() > 1);
+    db.set_db_options(&[("max_subcompactions", "1")]).unwrap();
+    assert_eq!(parts_of_a_compaction(), 1);
+}

@@ -436,6 +436,7 @@ fn draw_family(drawn: &mut Drawn, fixed: &Fixed, family: usize, is_ferrock: bool
     }
     drawn.set("prefix_extractor", &prefix);
     drawn.set("force_consistency_checks", true);
+    draw_ages_and_turns(drawn, fixed);
     drawn.one_of("write_buffer_size", &["65536", "131072", "1048576"]);
     drawn.one_of("max_write_buffer_number", &["2", "4"]);
     // RocksDB 11.8.1 now and then waits for ever in a manual flush when this is not 1.
@@ -459,10 +460,11 @@ fn draw_family(drawn: &mut Drawn, fixed: &Fixed, family: usize, is_ferrock: bool
     drawn.one_of("bottommost_compression", &bottommost);
     let dictionary = if drawn.random.percent(25) { 2048 } else { 0 };
     let train = if drawn.random.percent(50) { dictionary * 8 } else { 0 };
+    let threads = if drawn.random.percent(20) { 3 } else { 1 };
     drawn.set(
         "compression_opts",
         format!(
-            "{{max_dict_buffer_bytes=0;enabled=false;max_dict_bytes={dictionary};parallel_threads=1;\
+            "{{max_dict_buffer_bytes=0;enabled=false;max_dict_bytes={dictionary};parallel_threads={threads};\
              zstd_max_train_bytes={train};level=32767;use_zstd_dict_trainer=true;strategy=0;window_bits=-14;}}"
         ),
     );
@@ -484,6 +486,31 @@ fn draw_family(drawn: &mut Drawn, fixed: &Fixed, family: usize, is_ferrock: bool
         drawn.one_of("blob_compaction_readahead_size", &["0", "300", "2097152"]);
     }
     prefix
+}
+
+/// Which files are compacted when, and what is noted of their age.
+fn draw_ages_and_turns(drawn: &mut Drawn, fixed: &Fixed) {
+    drawn.one_of(
+        "compaction_pri",
+        &[
+            "kMinOverlappingRatio",
+            "kByCompensatedSize",
+            "kOldestLargestSeqFirst",
+            "kOldestSmallestSeqFirst",
+            "kRoundRobin",
+        ],
+    );
+    drawn.one_of("max_compaction_bytes", &["1677721600", "100000"]);
+    if !fixed.is_queue {
+        // A second is over before a turn is.
+        drawn.one_of("ttl", &["0", "1", "2592000"]);
+        drawn.one_of("periodic_compaction_seconds", &["0", "1", "2592000"]);
+    }
+    if fixed.release == Release::Current {
+        drawn.one_of("preserve_internal_time_seconds", &["0", "0", "1", "100000"]);
+        drawn.one_of("default_write_temperature", &["kUnknown", "kWarm"]);
+        drawn.one_of("last_level_temperature", &["kUnknown", "kCold"]);
+    }
 }
 
 fn draw_plain_table(drawn: &mut Drawn, fixed: &Fixed, has_prefixes: bool) {

@@ -9,11 +9,11 @@
 //! table 7                     the entries of a table
 //! ```
 //!
-//! Words behind `flush` and `compact`: `snapshots=1,5`, `size=100` (of an output), `kind=move|drop`, `bottommost`,
+//! Words behind `flush` and `compact`: `snapshots=1,5`, `size=100` (of an output), `kind=move|drop|copy`, `bottommost`,
 //! `stop` (the environment stops the job), `fail=N` (the Nth operation on files fails), `blobs=5` (values of that many
 //! bytes go into blob files), `blob_size=100` (of a blob file), `blob_level=1` (the first level with blob files),
 //! `compress` (values in them), `collect=0.5` (the age cutoff of garbage collection), `at=1000` (Unix time of the job),
-//! `ttl=100`, `cursor=k` (round robin goes on there in the output level).
+//! `warm` (the temperature of the outputs), `ttl=100`, `cursor=k` (round robin goes on there in the output level).
 
 use super::*;
 use crate::blob::{BlobCollection, BlobSource, FetchBlob};
@@ -25,7 +25,7 @@ use crate::version::VersionBuilder;
 use ferrock_base::clock::ManualClock;
 use ferrock_base::compaction_filter::TableFileCreationReason;
 use ferrock_base::internal_key::make_internal_key;
-use ferrock_base::{ErrorKind, InternalIterator, MAX_SEQUENCE_NUMBER, ParsedInternalKey, ValueType};
+use ferrock_base::{ErrorKind, InternalIterator, MAX_SEQUENCE_NUMBER, ParsedInternalKey, Temperature, ValueType};
 use ferrock_cache::CacheOptions;
 use ferrock_format::blob_index::BlobReference;
 use ferrock_format::file_name;
@@ -270,9 +270,10 @@ impl World {
                 None => CompactionKind::Merge,
                 Some("move") => CompactionKind::Move,
                 Some("drop") => CompactionKind::Drop,
+                Some("copy") => CompactionKind::Copy,
                 Some(other) => unreachable!("kind {other}"),
             },
-            output_temperature: None,
+            output_temperature: line.contains(" warm").then_some(Temperature::Warm),
             is_bottommost: line.contains(" bottommost"),
             max_output_file_size_bytes: argument(line, "size").map_or(u64::MAX, |word| word.parse().unwrap()),
             max_compaction_bytes: u64::MAX,
@@ -309,7 +310,8 @@ impl World {
                 0 => String::new(),
                 secs => format!(" born {secs}"),
             };
-            writeln!(out, "L{level} #{} {smallest} .. {largest}{blobs}{born}", file.number.0).unwrap();
+            let warm = if file.temperature == Temperature::Warm { " warm" } else { "" };
+            writeln!(out, "L{level} #{} {smallest} .. {largest}{blobs}{born}{warm}", file.number.0).unwrap();
         }
         for (number, file) in self.family.version.blob_files() {
             let name = PathBuf::from(file_name::blob(*number));
@@ -412,6 +414,21 @@ fn jobs() {
             _ => unreachable!("{line}"),
         }
     });
+}
+
+#[test]
+fn a_copy_that_fails_at_any_operation_leaves_no_file() {
+    for number in 1.. {
+        let mut world = World::new();
+        world.flush("flush", "a@1:p=1\nb@2:p=22");
+        world.flush("flush", "b@4:d\nc@5:p=5");
+        let shown = world.compact(&format!("compact from=0 to=0 kind=copy warm fail={number}"));
+        if !shown.contains("Io") {
+            assert!(number > 5 && shown.matches(" warm").count() == 2, "{shown}");
+            break;
+        }
+        assert!(!shown.contains("no level") && shown.matches("L0").count() == 2, "operation {number}: {shown}");
+    }
 }
 
 #[test]

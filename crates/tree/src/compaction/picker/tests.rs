@@ -10,6 +10,7 @@
 //! cursor 3 key                           where round robin continues
 //! blobs #5 100 60                        a blob file: bytes, and bytes of garbage
 //! L0 #9 a..m 100 seq=7 epoch=9 marked born=20 written=30 path=1 blob=5
+//! L0 #8 a..m 100 entries=10 deletions=9      as its properties, once it was opened, say
 //! ----
 //! what comes out
 //! ```
@@ -18,7 +19,7 @@
 
 use super::*;
 use crate::compaction::choice::{CompactionKind, CompactionReason, LevelInputs, RunningCompactions};
-use crate::version::{Version, VersionBuilder};
+use crate::version::{FileStatistics, Version, VersionBuilder};
 use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::{FileNumber, InternalComparator, MAX_SEQUENCE_NUMBER, SequenceNumber, Temperature, ValueType};
 use ferrock_format::version_edit::{BlobFileAddition, BlobFileGarbage, NewFile, VersionEdit};
@@ -39,6 +40,7 @@ struct Script {
     now_secs: u64,
     early_secs: u64,
     threshold: u64,
+    statistics: Vec<(FileNumber, FileStatistics)>,
 }
 
 impl Script {
@@ -98,7 +100,23 @@ fn parse(input: &str) -> Script {
                 });
             }
             "pick" | "scores" | "manual" | "steps" | "twice" | "files" => script.commands.push(line.to_owned()),
-            _ => script.edit.new_files.push(parse_file(&words)),
+            _ => {
+                // Keys of 10 bytes; the rest of the file is values, as large before compression as behind it.
+                let count = |name: &str| {
+                    let value = words.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+                    value.map_or(0, |value| value.parse().unwrap())
+                };
+                let file = parse_file(&words);
+                let (num_entries, num_deletions) = (count("entries"), count("deletions"));
+                if num_entries > 0 {
+                    let raw_key_size_bytes = 10 * num_entries;
+                    let raw_value_size_bytes = file.size_bytes - raw_key_size_bytes;
+                    let sizes =
+                        FileStatistics { raw_key_size_bytes, raw_value_size_bytes, ..FileStatistics::default() };
+                    script.statistics.push((file.number, FileStatistics { num_entries, num_deletions, ..sizes }));
+                }
+                script.edit.new_files.push(file);
+            }
         }
     }
     script
@@ -123,6 +141,7 @@ fn parse_file(words: &[&str]) -> NewFile {
             ("written", value) => file.file_creation_time_secs = value.parse().unwrap(),
             ("blob", value) => file.oldest_blob_file_number = Some(FileNumber(value.parse().unwrap())),
             ("path", value) => file.path_id = value.parse().unwrap(),
+            ("entries" | "deletions", _) => {}
             ("marked", _) => file.needs_compaction = true,
             ("temperature", value) => file.temperature = Temperature::from_option_name(value).unwrap(),
             (name, _) => panic!("{name}"),
@@ -142,6 +161,12 @@ fn run(input: &str) -> String {
     let mut builder = VersionBuilder::new(empty);
     builder.apply(&script.edit).unwrap();
     let version = Arc::new(builder.build(&script.options).unwrap());
+    for (number, statistics) in &script.statistics {
+        version
+            .files()
+            .filter(|(_, file)| file.number == *number)
+            .for_each(|(_, file)| file.set_statistics(*statistics));
+    }
     let mut running = RunningCompactions::default();
     for (start_level, output_level, numbers) in &script.running {
         let wanted = |file: &&Arc<crate::version::FileMetadata>| numbers.contains(&file.number.0);
