@@ -96,7 +96,8 @@ fn copy(
         path_id: choice.output_path_id,
         temperature,
         needs_compaction: false,
-        epoch_number: Some(context.epoch_number),
+        // Its own: copies of files that overlap have to be in the order of these.
+        epoch_number: file.epoch_number.or(Some(context.epoch_number)),
         file_creation_time_secs: context.clock.unix_seconds(),
         ..file.recorded().clone()
     })
