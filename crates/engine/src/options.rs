@@ -14,14 +14,15 @@ pub use ferrock_options::{
     CompressionSettings, CompressionType, ConcurrentTaskLimiter, DB_OPTIONS_WITHOUT_EFFECT, DailyOffpeak,
     DataBlockIndexType, DbOptions, DbPath, DbSettings, DefaultText, DeletionRule, FileTemperatureAge, FilterContext,
     FilterDecision, FilterFactoryContext, FilterPolicy, FixedPrefixFactory, FlushBlockPolicy, FlushOptions,
-    InPlaceCallback, IndexBlockSearchType, IndexShorteningMode, IndexType, InfoLogLevel, InsertHintPrefixes,
-    LargePartitions, LoadedOptions, MemTableFactory, MemoryBudget, MemoryHolder, MemoryReport, MergeOperator,
-    MetadataCacheOptions, MmapReads, OptionInfo, OptionValue, PartitionFromLevel, PartitionerContext,
+    InPlaceCallback, IndexBlockSearchType, IndexShorteningMode, IndexType, InfoLogLevel, InsertHintPrefixes, IoKind,
+    IoPriority, LargePartitions, LimiterMode, LoadedOptions, MemTableFactory, MemoryBudget, MemoryHolder, MemoryReport,
+    MergeOperator, MetadataCacheOptions, MmapReads, OptionInfo, OptionValue, PartitionFromLevel, PartitionerContext,
     PartitionerRequest, Passthrough, PinningTier, PlainEncodingType, PlainTableOptions, PrefixExtractor,
-    PrepopulateBlobCache, PrepopulateBlockCache, SstFileManager, SstFileManagerOptions, SstPartitioner,
+    PrepopulateBlobCache, PrepopulateBlockCache, RateLimiter, SstFileManager, SstFileManagerOptions, SstPartitioner,
     SstPartitionerFactory, TableBlockCache, TableFactory, TableFileCreationReason, TablePropertiesCollector,
-    TablePropertiesCollectorFactory, Temperature, UserCollectedProperties, WaitForCompactOptions, WalRecoveryMode,
-    WriteBufferManager, WriteOptions, apply_text, from_file, load_latest, to_file,
+    TablePropertiesCollectorFactory, Temperature, TokenBucket, TokenBucketOptions, UserCollectedProperties,
+    WaitForCompactOptions, WalRecoveryMode, WriteBufferManager, WriteOptions, apply_text, from_file, load_latest,
+    to_file,
 };
 pub use ferrock_table::{LimitReads, ReadTier};
 use std::time::Duration;
@@ -88,6 +89,9 @@ pub struct ReadOptions {
     pub deadline: Duration,
     /// How long one request to a file may take before the read is `TimedOut`; zero: as long as it takes.
     pub io_timeout: Duration,
+    /// The priority at which reads of tables and blob files wait for the database's rate limiter, if that limits reads;
+    /// `None` (default): they do not wait. What lies in a cache, in a mapped file or in a plain table is free.
+    pub rate_limiter_priority: Option<IoPriority>,
     /// An iterator starts to read the next part of a file before it needs it.
     pub async_io: bool,
     /// What an iterator reads ahead carries over from one file of a level to the next, instead of starting small again.
@@ -117,6 +121,7 @@ impl Default for ReadOptions {
             io_gap_bytes: 16 << 10,
             deadline: Duration::ZERO,
             io_timeout: Duration::ZERO,
+            rate_limiter_priority: None,
             async_io: false,
             adaptive_readahead: false,
             auto_readahead_size: true,

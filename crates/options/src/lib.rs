@@ -83,7 +83,7 @@ pub use ferrock_table::options::{
 pub use ferrock_table::{
     BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, PlainTableOptions, TableBlockCache,
 };
-pub use ferrock_vfs::MmapReads;
+pub use ferrock_vfs::{IoKind, IoPriority, LimiterMode, MmapReads, RateLimiter, TokenBucket, TokenBucketOptions};
 pub use fifo::{CompactionOptionsFifo, FileTemperatureAge};
 pub use in_place::InPlaceCallback;
 pub use listener::{

@@ -2,6 +2,7 @@
 
 use ferrock_base::Temperature;
 use ferrock_format::compression::CompressionType;
+use ferrock_vfs::IoPriority;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -20,6 +21,10 @@ pub struct WriteOptions {
     pub low_pri: bool,
     /// Skip records of column families that do not exist instead of failing.
     pub ignore_missing_column_families: bool,
+    /// The priority at which the write waits for the database's rate limiter, if that limits writes, before it is
+    /// logged; `None` (default): it does not wait. Only `User` is taken, and only of writes that go to the operating
+    /// system with the log at once: without `disable_wal` and `manual_wal_flush`.
+    pub rate_limiter_priority: Option<IoPriority>,
 }
 
 impl WriteOptions {

@@ -31,7 +31,7 @@ use ferrock_table::{
     BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, PlainTableOptions, ReadStats, Table, TableBlockCache,
     TableReaderParams,
 };
-use ferrock_vfs::{FileSystem, RandomAccessFile, RandomAccessOptions};
+use ferrock_vfs::{FileSystem, RandomAccessFile, RandomAccessOptions, RateLimiter, limited};
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::fmt;
@@ -299,6 +299,8 @@ pub struct TableCacheParams {
     pub verify_unique_id: bool,
     /// The bounded cache, shared by all families.
     pub open_tables: Arc<OpenTables>,
+    /// Asked by reads of the files whose options have a priority, if it limits reads.
+    pub read_limiter: Option<Arc<dyn RateLimiter>>,
     /// Counters of the family's reads.
     pub read_stats: Arc<ReadStats>,
 }
@@ -493,9 +495,10 @@ impl TableCache {
         let options = RandomAccessOptions { temperature, ..params.file_options };
         let open = |name: String| {
             let location = params.paths.locate(file.path_id, &name);
-            params.open_tables.make_room(|| location.open(&*params.file_system, &options))
+            let file = params.open_tables.make_room(|| location.open(&*params.file_system, &options))?;
+            Ok(limited(file, params.read_limiter.as_ref()))
         };
-        open(file_name::table(file.number)).or_else(|error| {
+        open(file_name::table(file.number)).or_else(|error: Error| {
             if !error.is_not_found() {
                 return Err(error);
             }

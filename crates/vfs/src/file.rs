@@ -56,6 +56,12 @@ pub trait RandomAccessFile: Send + Sync + Debug {
     fn descriptor(&self) -> Option<Descriptor> {
         None
     }
+
+    /// The limiter that a read waits for whose context has a priority; `None` without one. See
+    /// [`limited`](crate::limited).
+    fn rate_limiter(&self) -> Option<&dyn RateLimiter> {
+        None
+    }
 }
 
 /// A file read once, front to back.
@@ -111,7 +117,7 @@ pub trait WritableFile: Send + Debug {
     /// The path it was opened by.
     fn path(&self) -> &Path;
 
-    /// Asks `limiter` before bytes are handed to the system, at `priority`; `None` removes it.
+    /// Asks `limiter` before bytes are handed to the system, at `priority`; `None`, or a limiter of reads, removes it.
     fn set_rate_limiter(&mut self, limiter: Option<Arc<dyn RateLimiter>>, priority: IoPriority);
 
     /// How bytes reach the file now: `buffered`, `direct`, `mapped`, `memory`. It may change while the file is open.

@@ -19,6 +19,7 @@ mod counters;
 mod fault;
 mod file;
 mod file_system;
+mod limited;
 mod memory;
 mod mmap_reads;
 mod options;
@@ -39,6 +40,7 @@ pub use counters::{ClassSnapshot, IoCounters, IoSnapshot, PurposeSnapshot};
 pub use fault::{Fault, FaultInjectionFileSystem, FaultRule, FaultRuleId, OperationKind, Trigger};
 pub use file::{FileLock, RandomAccessFile, SequentialFile, WritableFile};
 pub use file_system::FileSystem;
+pub use limited::limited;
 pub use memory::{CrashPolicy, LoggedRead, MemoryFileSystem, OperationHook};
 pub use mmap_reads::MmapReads;
 pub use options::{RandomAccessOptions, SequentialOptions, WritableOptions, WritePurpose};
@@ -48,7 +50,7 @@ pub use ranges::{
     BufferPool, DEFAULT_MAX_REQUEST_BYTES, Descriptor, PendingRead, PoolLimits, PoolObserver, PoolUsage, RangeRead,
     ReadBuffer, ReadClass, ReadContext, ReadLabel, ReadLayer, ReadStream, read_owned, read_range, read_ranges,
 };
-pub use rate_limiter::{IoPriority, RateLimiter, TokenBucket};
+pub use rate_limiter::{IoKind, IoPriority, LimiterMode, RateLimiter, TokenBucket, TokenBucketOptions};
 pub use util::{copy_file, read_file, write_file_atomically, write_file_atomically_as, write_file_synced};
 
 /// The machine's files, with the read backend that the environment asks for or the machine allows.

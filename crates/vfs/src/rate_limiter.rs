@@ -1,18 +1,31 @@
-//! Keeps background writes from crowding out foreground ones.
+//! Keeps background reads and writes from crowding out foreground ones.
 //!
-//! [`TokenBucket`] refills at a fixed rate and holds at most a tenth of a second's worth, so a burst never exceeds
-//! that. Larger requests are granted in pieces, so that requests of higher priority are served in between. Time and
-//! waiting come from a [`Clock`], so that tests control them.
+//! ```text
+//! request(bytes, priority) -> piece -> piece -> ... -> return
+//!                             at most single_burst_bytes, and no more than the bucket holds
+//! ```
+//!
+//! [`TokenBucket`] refills at a fixed rate and holds at most what flows in one refill period (a tenth of a second by
+//! default), so a burst never exceeds that. Larger requests are granted in pieces, so that requests of higher priority
+//! are served in between. Time and waiting come from a [`Clock`], so that tests control them.
+//!
+//! A limiter says which [`IoKind`] it limits ([`LimiterMode`]): a file asks it for no other. A request that was passed
+//! over `fairness` times is served whatever its priority. RocksDB draws lots instead, and always serves requests of
+//! users first; the count needs no random numbers, and starves no compaction.
 //!
 //! An *auto-tuned* bucket has the lowest rate that its requests need, between a twentieth of a largest one and that, by
-//! RocksDB's rules: it begins at half. About every ten seconds it looks in how many tenths of a second a request had to
+//! RocksDB's rules: it begins at half. After every hundred refill periods it looks in how many of them a request had to
 //! wait: in none, the rate falls to the lowest; in less than half of them, by 5 %; in more than 90 %, it rises by 5 %.
+//!
+//! Tried and lost: filling the bucket once a period, as RocksDB does. Waiting threads then wake together, and tokens
+//! that come between two refills make nothing faster.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ferrock_base::clock::Clock;
+use ferrock_base::{Error, Result};
 use parking_lot::Mutex;
 
 /// How urgent a request is. Requests of a higher priority are served first.
@@ -29,26 +42,129 @@ pub enum IoPriority {
     User,
 }
 
+/// The direction of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum IoKind {
+    /// Bytes come from a file.
+    Read,
+    /// Bytes go to a file.
+    Write,
+}
+
+/// What a limiter limits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum LimiterMode {
+    /// Reads.
+    ReadsOnly,
+    /// Writes.
+    #[default]
+    WritesOnly,
+    /// Reads and writes, which share the bytes.
+    AllIo,
+}
+
+impl LimiterMode {
+    /// Whether it limits requests of a kind.
+    #[must_use]
+    pub fn limits(self, kind: IoKind) -> bool {
+        match self {
+            Self::ReadsOnly => kind == IoKind::Read,
+            Self::WritesOnly => kind == IoKind::Write,
+            Self::AllIo => true,
+        }
+    }
+}
+
 /// Makes callers wait so that bytes flow at a bounded rate.
 pub trait RateLimiter: Send + Sync + fmt::Debug {
     /// Returns once `bytes` may be transferred.
     fn request(&self, bytes: u64, priority: IoPriority);
+
+    /// Whether requests of a kind are to be made at all (default: writes). The answer never changes: it is asked when a
+    /// file is opened.
+    fn limits(&self, kind: IoKind) -> bool {
+        kind == IoKind::Write
+    }
+}
+
+/// Keeps a limiter for requests of one kind, if it limits them.
+pub(crate) fn limiter_of(limiter: Option<Arc<dyn RateLimiter>>, kind: IoKind) -> Option<Arc<dyn RateLimiter>> {
+    limiter.filter(|limiter| limiter.limits(kind))
+}
+
+/// How a [`TokenBucket`] limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenBucketOptions {
+    /// Bytes a second, at least 1; of an auto-tuned bucket the most.
+    pub bytes_per_second: u64,
+    /// The bucket holds what flows in this time (default 100 ms). Longer ones allow larger bursts.
+    pub refill_period: Duration,
+    /// How often a request may be passed over for one of a higher priority: from 1 on (default 10). Numbers above 100
+    /// count as 100.
+    pub fairness: u32,
+    /// What is limited (default: writes).
+    pub mode: LimiterMode,
+    /// The rate follows what is asked for, up to `bytes_per_second`.
+    pub auto_tuned: bool,
+    /// The most that one grant has; 0 (default): what the bucket holds.
+    pub single_burst_bytes: u64,
+}
+
+impl TokenBucketOptions {
+    /// The defaults, at a rate.
+    #[must_use]
+    pub fn new(bytes_per_second: u64) -> Self {
+        Self {
+            bytes_per_second,
+            refill_period: DEFAULT_REFILL_PERIOD,
+            fairness: DEFAULT_FAIRNESS,
+            mode: LimiterMode::WritesOnly,
+            auto_tuned: false,
+            single_burst_bytes: 0,
+        }
+    }
+
+    /// Finds every value out of its bounds.
+    ///
+    /// # Errors
+    /// `InvalidArgument` naming each value and its bound.
+    pub fn validate(&self) -> Result<()> {
+        let mut wrong = Vec::new();
+        if self.bytes_per_second == 0 {
+            wrong.push("bytes_per_second is 0, and must be at least 1".to_owned());
+        }
+        if self.refill_period.as_micros() == 0 || self.refill_period > MAX_REFILL_PERIOD {
+            let period = self.refill_period.as_micros();
+            wrong.push(format!("refill_period is {period} microseconds, and must be from 1 to 3600000000 (an hour)"));
+        }
+        if self.fairness == 0 {
+            wrong.push("fairness is 0, and must be at least 1".to_owned());
+        }
+        if wrong.is_empty() {
+            return Ok(());
+        }
+        Err(Error::invalid_argument(format!("rate limiter: {}", wrong.join("; "))))
+    }
 }
 
 #[derive(Debug)]
 struct BucketState {
+    refill_period_us: u64,
     bytes_per_second: u64,
+    single_burst_bytes: u64,
     /// Tokens in byte-microseconds: one byte is a million of them, so that refilling never rounds.
     available: u128,
     refilled_at_us: u64,
     waiting: [usize; 4],
     granted_bytes: [u64; 4],
+    requests: [u64; 4],
     tuning: Option<Tuning>,
 }
 
 /// What an auto-tuned bucket has seen since its rate changed.
 #[derive(Debug)]
 struct Tuning {
+    interval_us: u64,
     max_bytes_per_second: u64,
     since_us: u64,
     /// Intervals in which a request had to wait, and the last of them.
@@ -60,14 +176,18 @@ struct Tuning {
 #[derive(Debug)]
 pub struct TokenBucket {
     state: Mutex<BucketState>,
+    fairness: u32,
+    mode: LimiterMode,
     clock: Arc<dyn Clock>,
 }
 
+const DEFAULT_REFILL_PERIOD: Duration = Duration::from_millis(100);
+const MAX_REFILL_PERIOD: Duration = Duration::from_secs(3600);
 /// A request that was passed over this often is served whatever its priority, so that none starves.
-const MAX_PASSED_OVER: u32 = 10;
+const DEFAULT_FAIRNESS: u32 = 10;
+const MAX_FAIRNESS: u32 = 100;
 const BYTE: u128 = 1_000_000;
-/// What the waits of an auto-tuned bucket are counted by, and after how many of them it is tuned.
-const INTERVAL_US: u64 = 100_000;
+/// Refill periods after which an auto-tuned bucket is tuned.
 const INTERVALS_PER_TUNING: u64 = 100;
 /// The largest rate is this many times the lowest.
 const TUNED_RANGE: u64 = 20;
@@ -79,7 +199,7 @@ const STEP_PERCENT: u64 = 5;
 
 impl Tuning {
     fn note_wait(&mut self, now_us: u64) {
-        let interval = now_us.saturating_sub(self.since_us) / INTERVAL_US;
+        let interval = now_us.saturating_sub(self.since_us) / self.interval_us;
         if self.last_drained != Some(interval) {
             self.last_drained = Some(interval);
             self.drained += 1;
@@ -88,7 +208,7 @@ impl Tuning {
 
     /// The next rate after `rate`, when it is time for one.
     fn next_rate(&mut self, rate: u64, now_us: u64) -> Option<u64> {
-        let intervals = now_us.saturating_sub(self.since_us) / INTERVAL_US;
+        let intervals = now_us.saturating_sub(self.since_us) / self.interval_us;
         if intervals < INTERVALS_PER_TUNING {
             return None;
         }
@@ -107,14 +227,22 @@ impl Tuning {
 }
 
 impl BucketState {
+    /// What the bucket holds.
+    fn capacity_bytes(&self) -> u64 {
+        let bytes = u128::from(self.bytes_per_second) * u128::from(self.refill_period_us) / BYTE;
+        u64::try_from(bytes).unwrap_or(u64::MAX).max(1)
+    }
+
+    /// The largest piece that is granted at once.
     fn burst_bytes(&self) -> u64 {
-        (self.bytes_per_second / 10).max(1)
+        let capacity = self.capacity_bytes();
+        if self.single_burst_bytes == 0 { capacity } else { capacity.min(self.single_burst_bytes) }
     }
 
     /// Takes a rate over from now on.
     fn set_rate(&mut self, bytes_per_second: u64) {
         self.bytes_per_second = bytes_per_second.max(1);
-        self.available = self.available.min(u128::from(self.burst_bytes()) * BYTE);
+        self.available = self.available.min(u128::from(self.capacity_bytes()) * BYTE);
     }
 
     fn tune(&mut self, now_us: u64) {
@@ -128,14 +256,14 @@ impl BucketState {
         let elapsed_us = now_us.saturating_sub(self.refilled_at_us);
         self.refilled_at_us = self.refilled_at_us.max(now_us);
         let refill = u128::from(elapsed_us) * u128::from(self.bytes_per_second);
-        self.available = (self.available + refill).min(u128::from(self.burst_bytes()) * BYTE);
+        self.available = (self.available + refill).min(u128::from(self.capacity_bytes()) * BYTE);
     }
 
     /// Takes the tokens, or returns how long (in microseconds) to wait before the next attempt.
-    fn take(&mut self, bytes: u64, priority: IoPriority, passed_over: u32) -> Result<(), u64> {
+    fn take(&mut self, bytes: u64, priority: IoPriority, may_be_passed_over: bool) -> std::result::Result<(), u64> {
         let needed = u128::from(bytes) * BYTE;
         let rank = priority as usize;
-        let outranked = passed_over < MAX_PASSED_OVER && self.waiting[rank + 1..].iter().any(|&count| count > 0);
+        let outranked = may_be_passed_over && self.waiting[rank + 1..].iter().any(|&count| count > 0);
         if self.available < needed || outranked {
             // Requests of higher priority will take the available tokens first, so this one needs as many new ones.
             let missing = if outranked { needed } else { needed - self.available };
@@ -149,29 +277,64 @@ impl BucketState {
 }
 
 impl TokenBucket {
-    /// A full bucket that refills at `bytes_per_second` (at least 1) of the clock's time.
+    /// A full bucket that refills at `bytes_per_second` (at least 1) of the clock's time, for writes.
     #[must_use]
     pub fn new(bytes_per_second: u64, clock: Arc<dyn Clock>) -> Self {
-        let mut state = BucketState {
-            bytes_per_second: bytes_per_second.max(1),
-            available: 0,
-            refilled_at_us: clock.monotonic_us(),
-            waiting: [0; 4],
-            granted_bytes: [0; 4],
-            tuning: None,
-        };
-        state.available = u128::from(state.burst_bytes()) * BYTE;
-        Self { state: Mutex::new(state), clock }
+        Self::build(&TokenBucketOptions::new(bytes_per_second), clock)
     }
 
-    /// A bucket that finds out which rate its requests need, up to `max_bytes_per_second` (at least 1).
+    /// A bucket that finds out which rate its requests need, up to `max_bytes_per_second` (at least 1), for writes.
     #[must_use]
     pub fn auto_tuned(max_bytes_per_second: u64, clock: Arc<dyn Clock>) -> Self {
-        let max_bytes_per_second = max_bytes_per_second.max(1);
+        Self::build(&TokenBucketOptions { auto_tuned: true, ..TokenBucketOptions::new(max_bytes_per_second) }, clock)
+    }
+
+    /// A full bucket.
+    ///
+    /// # Errors
+    /// Those of [`TokenBucketOptions::validate`].
+    pub fn with_options(options: &TokenBucketOptions, clock: Arc<dyn Clock>) -> Result<Self> {
+        options.validate()?;
+        Ok(Self::build(options, clock))
+    }
+
+    fn build(options: &TokenBucketOptions, clock: Arc<dyn Clock>) -> Self {
+        let max_bytes_per_second = options.bytes_per_second.max(1);
+        let interval_us = u64::try_from(options.refill_period.as_micros()).unwrap_or(u64::MAX).max(1);
         let since_us = clock.monotonic_us();
-        let bucket = Self::new(max_bytes_per_second / 2, clock);
-        bucket.state.lock().tuning = Some(Tuning { max_bytes_per_second, since_us, drained: 0, last_drained: None });
-        bucket
+        let tuning = Tuning { interval_us, max_bytes_per_second, since_us, drained: 0, last_drained: None };
+        let rate = if options.auto_tuned { max_bytes_per_second / 2 } else { max_bytes_per_second };
+        let mut state = BucketState {
+            refill_period_us: interval_us,
+            bytes_per_second: rate.max(1),
+            single_burst_bytes: options.single_burst_bytes,
+            available: 0,
+            refilled_at_us: since_us,
+            waiting: [0; 4],
+            granted_bytes: [0; 4],
+            requests: [0; 4],
+            tuning: options.auto_tuned.then_some(tuning),
+        };
+        state.available = u128::from(state.capacity_bytes()) * BYTE;
+        let fairness = options.fairness.clamp(1, MAX_FAIRNESS);
+        Self { state: Mutex::new(state), fairness, mode: options.mode, clock }
+    }
+
+    /// Changes the most that one grant has; 0: what the bucket holds. Waiting requests see it at their next attempt.
+    pub fn set_single_burst_bytes(&self, single_burst_bytes: u64) {
+        self.state.lock().single_burst_bytes = single_burst_bytes;
+    }
+
+    /// The most that one grant has now.
+    #[must_use]
+    pub fn single_burst_bytes(&self) -> u64 {
+        self.state.lock().burst_bytes()
+    }
+
+    /// How often bytes were asked for so far at one priority.
+    #[must_use]
+    pub fn requests(&self, priority: IoPriority) -> u64 {
+        self.state.lock().requests[priority as usize]
     }
 
     /// Changes the rate (at least 1), or the largest one of an auto-tuned bucket; waiting requests see it at their next
@@ -209,7 +372,7 @@ impl TokenBucket {
             state.refill(now_us);
             state.tune(now_us);
             let piece = left.min(state.burst_bytes());
-            let outcome = state.take(piece, priority, passed_over);
+            let outcome = state.take(piece, priority, passed_over < self.fairness);
             if outcome.is_err()
                 && let Some(tuning) = &mut state.tuning
             {
@@ -233,9 +396,16 @@ impl TokenBucket {
 impl RateLimiter for TokenBucket {
     fn request(&self, bytes: u64, priority: IoPriority) {
         let mut left = bytes;
+        if left > 0 {
+            self.state.lock().requests[priority as usize] += 1;
+        }
         while left > 0 {
             left -= self.request_piece(left, priority);
         }
+    }
+
+    fn limits(&self, kind: IoKind) -> bool {
+        self.mode.limits(kind)
     }
 }
 

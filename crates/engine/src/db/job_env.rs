@@ -4,6 +4,7 @@ use super::DbCore;
 use crate::column_family::ColumnFamilyData;
 use crate::jobs::StoppedBy;
 use crate::metrics::Statistics;
+use crate::write::controller::StallCondition;
 use ferrock_base::{Error, FileNumber, Result};
 use ferrock_table::FailedCollector;
 use ferrock_tree::job::{FamilyContext, JobContext, JobEnv, WrittenFiles};
@@ -99,6 +100,10 @@ impl JobEnv for JobPlace<'_> {
     fn note_failed_collector(&self, family: &str, table: FileNumber, failed: &FailedCollector) {
         let FailedCollector { name, error } = failed;
         self.core.events.log().warn(|| format!("[{family}] table {table}: collector {name} failed: {error}"));
+    }
+
+    fn are_writers_stalled(&self) -> bool {
+        self.core.writes.controller().condition() >= StallCondition::Delayed
     }
 
     fn note_verified_blocks(&self, blocks: u64) {

@@ -86,7 +86,7 @@ use ferrock_tree::blob::{BlobCache, OwnedBlobView};
 use ferrock_tree::places::TablePaths;
 use ferrock_tree::table_cache::{MutableTableCacheParams, TableCache, TableCacheParams};
 use ferrock_tree::version::{Version, VersionSet};
-use ferrock_vfs::{RandomAccessOptions, ReadContext};
+use ferrock_vfs::{IoPriority, RandomAccessOptions, ReadContext};
 use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::Arc;
@@ -158,6 +158,7 @@ impl DbCore {
             file_options: RandomAccessOptions { temperature: options.default_temperature, ..file_options(&db) },
             verify_unique_id: db.verify_sst_unique_id_in_manifest,
             open_tables: Arc::clone(self.files.open_tables()),
+            read_limiter: db.components.rate_limiter.clone(),
             read_stats: Arc::new(ReadStats::new(Arc::clone(&self.env.clock))),
         }))
     }
@@ -199,7 +200,7 @@ impl DbCore {
             fill_cache: false,
             verify_checksums: true,
             read_tier: ReadTier::All,
-            context: ReadContext::default(),
+            context: ReadContext { rate_limiter_priority: Some(IoPriority::Low), ..ReadContext::default() },
         })
     }
 

@@ -430,13 +430,14 @@ impl Opener {
             expected_bytes: self.families.first().map_or(0, |(_, options)| options.write_buffer_size as u64 * 11 / 10),
         };
         let places = Arc::new(FilePlaces::new(self.path.clone(), logs, &self.options.db_paths));
-        let blob_source = Arc::new(BlobSource::new(
+        let blob_source = BlobSource::new(
             Arc::clone(&self.file_system),
             Arc::clone(&places),
             super::file_options(&self.options),
             open_tables.blob_files_at_once(self.options.max_open_files),
             Arc::clone(&open_tables),
-        ));
+        );
+        let blob_source = Arc::new(blob_source.with_read_limiter(components.rate_limiter.clone()));
         let files = FileRegistry::new(FileRegistryParts {
             file_system: Arc::clone(&self.file_system),
             database: self.path.clone(),

@@ -30,6 +30,7 @@ impl ReadOptions {
             io_gap_bytes: self.io_gap_bytes,
             deadline_us: u64::try_from(self.deadline.as_micros()).unwrap_or(u64::MAX),
             io_timeout: self.io_timeout,
+            rate_limiter_priority: self.rate_limiter_priority,
             async_io: self.async_io,
             adaptive_readahead: self.adaptive_readahead,
             auto_readahead_size: self.auto_readahead_size,

@@ -20,8 +20,10 @@ use crate::write::queue::{LeaderGuard, Member, Role};
 use crate::write::request::{PreWriteCheck, WriteExtra, WriteGroup, WriteRequest};
 use crate::write::timer::GroupTimer;
 use ferrock_base::{Error, ErrorKind, Result, SequenceNumber};
+use ferrock_format::log::BLOCK_SIZE_BYTES;
 use ferrock_format::write_batch::{Record, WriteBatch};
 use ferrock_options::WriteBufferManager;
+use ferrock_vfs::{IoKind, IoPriority};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -69,6 +71,9 @@ fn write_from(core: &DbCore, batch: WriteBatch, extra: Option<Arc<WriteExtra>>, 
     if options.sync && options.disable_wal {
         return Err(Error::invalid_argument("Sync writes has to enable WAL."));
     }
+    if options.rate_limiter_priority.is_some() {
+        check_rate_limiter_priority(core, options)?;
+    }
     if let WriteRequest::Batch { batch, checked, .. } = &mut request {
         *checked = check_batch(core, batch, options)?;
     }
@@ -83,6 +88,39 @@ fn write_from(core: &DbCore, batch: WriteBatch, extra: Option<Arc<WriteExtra>>, 
         }
         Role::Verdict(verdict) => verdict,
     }
+}
+
+/// Refuses a priority that a write cannot have, with RocksDB's messages.
+#[cold]
+fn check_rate_limiter_priority(core: &DbCore, options: &WriteOptions) -> Result<()> {
+    if !matches!(options.rate_limiter_priority, None | Some(IoPriority::User)) {
+        return Err(Error::invalid_argument(
+            "WriteOptions::rate_limiter_priority only allows Env::IO_TOTAL and Env::IO_USER due to implementation \
+             constraints",
+        ));
+    }
+    if options.disable_wal || core.options.load().manual_wal_flush {
+        return Err(Error::invalid_argument(
+            "WriteOptions::rate_limiter_priority currently only supports rate-limiting automatic WAL flush, which \
+             requires `WriteOptions::disableWAL` and `DBOptions::manual_wal_flush` both set to false",
+        ));
+    }
+    Ok(())
+}
+
+/// Has the leader wait for the rate limiter, for what its group is about to log. It holds no lock: what waits behind it
+/// are the writers that the limiter is to slow down, those of its own group and the next ones.
+#[cold]
+fn wait_for_limiter(options: &DbOptions, priority: IoPriority, group_bytes: usize) {
+    if let Some(limiter) = options.components.rate_limiter.as_ref().filter(|limiter| limiter.limits(IoKind::Write)) {
+        limiter.request(logged_bytes(group_bytes) as u64, priority);
+    }
+}
+
+/// Bytes of the log that a record of so many bytes takes: with a header of seven bytes in each block of 32 KiB.
+fn logged_bytes(record_bytes: usize) -> usize {
+    const HEADER: usize = 7;
+    record_bytes + HEADER * record_bytes.div_ceil(BLOCK_SIZE_BYTES - HEADER).max(1)
 }
 
 /// Runs `work` while no thread writes, and never once the database is closed: the directory may be another opener's
@@ -186,6 +224,9 @@ fn lead(core: &DbCore, guard: &LeaderGuard<'_, WriteRequest, WriteGroup>, mut re
     if options.disable_wal {
         core.writes.note_unlogged();
     } else {
+        if let Some(priority) = options.rate_limiter_priority {
+            wait_for_limiter(&db_options, priority, group_bytes);
+        }
         verdict = append_group(core, &request, &members, first, count, options.sync);
         timer.lap(&statistics.wal_us);
         if verdict.is_err() {
@@ -275,6 +316,7 @@ fn collect_group(
             let fits = *checked == generation
                 && (!own.sync || options.sync)
                 && own.disable_wal == options.disable_wal
+                && own.rate_limiter_priority == options.rate_limiter_priority
                 && own.ignore_missing_column_families == options.ignore_missing_column_families
                 && total + batch.byte_size() <= limit;
             if fits {

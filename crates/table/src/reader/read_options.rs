@@ -2,7 +2,7 @@
 
 use crate::blocks::BlockRole;
 use ferrock_base::{Error, ErrorKind, Result};
-use ferrock_vfs::{ReadClass, ReadContext};
+use ferrock_vfs::{IoPriority, ReadClass, ReadContext};
 use std::time::Duration;
 
 /// RocksDB's multi-scans read over gaps of this size too.
@@ -50,6 +50,8 @@ pub struct TableReadOptions {
     pub deadline_us: u64,
     /// How long one read of the file may take before the read is `TimedOut`; zero is for ever.
     pub io_timeout: Duration,
+    /// At which priority reads of the file wait for its rate limiter; `None`: they do not wait.
+    pub rate_limiter_priority: Option<IoPriority>,
     /// Scans start the next read of the file before they need it.
     pub async_io: bool,
     /// A scan's readahead carries over to the next file of its level.
@@ -65,8 +67,8 @@ impl TableReadOptions {
     /// The context of this read for the file layer.
     #[must_use]
     pub fn read_context(&self, class: ReadClass) -> ReadContext {
-        let Self { deadline_us, io_timeout, .. } = *self;
-        ReadContext { deadline_us, io_timeout, is_final: true, ..ReadContext::for_class(class) }
+        let Self { deadline_us, io_timeout, rate_limiter_priority, .. } = *self;
+        ReadContext { deadline_us, io_timeout, rate_limiter_priority, is_final: true, ..ReadContext::for_class(class) }
     }
 
     /// True when blocks that are not in memory are not to be read from the file.
@@ -109,6 +111,7 @@ impl Default for TableReadOptions {
             io_gap_bytes: DEFAULT_IO_GAP_BYTES,
             deadline_us: 0,
             io_timeout: Duration::ZERO,
+            rate_limiter_priority: None,
             async_io: false,
             adaptive_readahead: false,
             auto_readahead_size: true,

@@ -14,7 +14,7 @@ use ferrock_format::blob_index::{BlobIndex, BlobReference};
 use ferrock_format::file_name;
 use ferrock_format::version_edit::BlobFileAddition;
 use ferrock_table::ReadTier;
-use ferrock_vfs::{FileSystem, RandomAccessOptions, ReadContext};
+use ferrock_vfs::{FileSystem, RandomAccessOptions, RateLimiter, ReadContext, limited};
 use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::path::Path;
@@ -35,6 +35,8 @@ pub struct BlobSource {
     places: Arc<FilePlaces>,
     options: RandomAccessOptions,
     capacity: AtomicUsize,
+    /// Asked by reads of the files whose context has a priority, if it limits reads.
+    read_limiter: Option<Arc<dyn RateLimiter>>,
     /// Closed where descriptors are wanting.
     open_tables: Arc<OpenTables>,
     open: RwLock<HashMap<FileNumber, OpenBlobFile>>,
@@ -56,7 +58,13 @@ impl BlobSource {
         open_tables: Arc<OpenTables>,
     ) -> Self {
         let capacity = AtomicUsize::new(capacity(max_open_files));
-        Self { file_system, places, options, capacity, open_tables, open: RwLock::default() }
+        Self { file_system, places, options, capacity, read_limiter: None, open_tables, open: RwLock::default() }
+    }
+
+    /// The same, whose reads ask a limiter.
+    #[must_use]
+    pub fn with_read_limiter(self, read_limiter: Option<Arc<dyn RateLimiter>>) -> Self {
+        Self { read_limiter, ..self }
     }
 
     /// At most so many files are open from now on. What is too many is closed when the next one is opened.
@@ -92,6 +100,7 @@ impl BlobSource {
                 }
             }
         })?;
+        let file = limited(file, self.read_limiter.as_ref());
         let reader = Arc::new(BlobFileReader::open(file, column_family_id, rule)?);
         let mut open = self.open.write();
         if let Some(slot) = open.get(&number) {

@@ -87,7 +87,7 @@ impl<'a> BlobOutput<'a> {
             compression: context.family.options.settings.blob_compression_type,
             options: self.options,
             rate_limiter: context.db.components.rate_limiter.clone(),
-            priority: self.plan.priority,
+            priority: self.plan.io_priority(self.env),
         };
         BlobFileWriter::create(&*context.file_system, params)
     }

@@ -159,7 +159,7 @@ impl CompactionJob<'_> {
                 }
                 _ => Ok(()),
             })
-            .and_then(|()| verify(family, &output, TableFileCreationReason::Compaction));
+            .and_then(|()| verify(family, &output, TableFileCreationReason::Compaction, plan.io_priority(&env)));
         match checked {
             Ok(()) => Ok(output),
             Err(error) => {
@@ -178,7 +178,7 @@ impl CompactionJob<'_> {
         part: &KeyPart,
     ) -> PartOutput {
         let (family, choice) = (&self.context.family, self.choice);
-        let Inputs { children, tombstones } = match self.open_inputs() {
+        let Inputs { children, tombstones } = match self.open_inputs(plan.io_priority(env)) {
             Ok(inputs) => inputs,
             Err(error) => return PartOutput::failed(error),
         };
@@ -298,12 +298,13 @@ impl CompactionJob<'_> {
         self.choice.inputs.iter().map(|inputs| if inputs.level == 0 { inputs.files.len() } else { 1 }).sum()
     }
 
-    fn open_inputs(&self) -> Result<Inputs> {
+    fn open_inputs(&self, priority: IoPriority) -> Result<Inputs> {
         let family = &self.context.family;
         let read_options = TableReadOptions {
             fill_cache: false,
             total_order_seek: true,
             readahead_bytes: readahead_bytes(self.context.db.compaction_readahead_size, self.streams()),
+            rate_limiter_priority: Some(priority),
             ..TableReadOptions::default()
         };
         let mut opened = Inputs { children: Vec::new(), tombstones: Vec::new() };
@@ -401,6 +402,10 @@ impl JobEnv for Stoppable<'_> {
 
     fn note_failed_collector(&self, family: &str, table: FileNumber, failed: &FailedCollector) {
         self.env.note_failed_collector(family, table, failed);
+    }
+
+    fn are_writers_stalled(&self) -> bool {
+        self.env.are_writers_stalled()
     }
 
     fn note_verified_blocks(&self, blocks: u64) {

@@ -10,7 +10,7 @@ use crate::version::FileMetadata;
 use ferrock_base::{Error, FileNumber, Result, Temperature};
 use ferrock_format::file_name;
 use ferrock_format::version_edit::NewFile;
-use ferrock_vfs::{IoPriority, SequentialOptions, WritableOptions, WritePurpose};
+use ferrock_vfs::{IoKind, IoPriority, SequentialOptions, WritableOptions, WritePurpose};
 use std::path::Path;
 
 /// The least that a copy reads at a time.
@@ -69,7 +69,9 @@ fn copy(
     };
     let mut from = context.file_system.open_sequential(&source, &SequentialOptions::default())?;
     let mut to = context.file_system.create_writable(&target, &options)?;
-    to.set_rate_limiter(context.db.components.rate_limiter.clone(), IoPriority::Low);
+    let priority = if env.are_writers_stalled() { IoPriority::User } else { IoPriority::Low };
+    to.set_rate_limiter(context.db.components.rate_limiter.clone(), priority);
+    let reads = context.db.components.rate_limiter.as_ref().filter(|limiter| limiter.limits(IoKind::Read));
     let wanted = context.family.options.compaction_options_fifo.trivial_copy_buffer_size;
     let wanted = wanted.clamp(LEAST_BUFFER_BYTES, MOST_BUFFER_BYTES);
     let mut buffer = vec![0; usize::try_from(wanted).unwrap_or(4 << 10)];
@@ -79,6 +81,9 @@ fn copy(
         let read = from.read(&mut buffer)?;
         if read == 0 {
             break;
+        }
+        if let Some(limiter) = reads {
+            limiter.request(read as u64, priority);
         }
         to.append(&buffer[..read])?;
         bytes += read as u64;

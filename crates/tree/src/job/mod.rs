@@ -85,6 +85,11 @@ pub trait JobEnv: Sync {
     /// Called for each collector of properties that failed, and whose properties the table therefore does not have.
     fn note_failed_collector(&self, _family: &str, _table: FileNumber, _failed: &FailedCollector) {}
 
+    /// Whether writers are slowed down or stopped: the job's reads and writes then come first at the rate limiter.
+    fn are_writers_stalled(&self) -> bool {
+        false
+    }
+
     /// Blocks of a finished table whose compression was verified while it was written.
     fn note_verified_blocks(&self, _blocks: u64) {}
 }

@@ -223,7 +223,7 @@ impl<'a> TableOutput<'a> {
         self.output.written.tables.push(number);
         let path = self.plan.directory().join(file_name::table(number));
         let mut file = context.file_system.create_writable(&path, &self.plan.writable_options())?;
-        file.set_rate_limiter(context.db.components.rate_limiter.clone(), self.plan.priority);
+        file.set_rate_limiter(context.db.components.rate_limiter.clone(), self.plan.io_priority(self.env));
         let params = self.builder_params(number);
         let threads = params.compression_options.parallel_threads.max(1);
         let builder = TableBuilder::new(self.factory, params, file)?;

@@ -1,7 +1,7 @@
 //! What all outputs of a job have in common.
 
-use super::JobContext;
 use super::preserved_times::PreservedTimes;
+use super::{JobContext, JobEnv};
 use crate::compaction::choice::CompactionChoice;
 use crate::version::boundary::BoundaryRange;
 use ferrock_base::compaction_filter::TableFileCreationReason;
@@ -32,6 +32,7 @@ pub(super) struct OutputPlan<'a> {
     pub(super) chosen_temperature: Option<Temperature>,
     /// Of the sequence numbers of the outputs.
     pub(super) times: PreservedTimes,
+    /// Of reads and writes while writers are not stalled.
     pub(super) priority: IoPriority,
     /// Values in blob files with smaller numbers are written anew, so that these files become garbage.
     pub(super) collect_blobs_below: Option<FileNumber>,
@@ -41,6 +42,12 @@ impl OutputPlan<'_> {
     /// True for tables of memtables.
     pub(super) fn is_flush(&self) -> bool {
         self.reason != TableFileCreationReason::Compaction
+    }
+
+    /// The priority at which the job asks the rate limiter now: as its kind has, and before all others while writers
+    /// are stalled, because they wait for what it does.
+    pub(super) fn io_priority(&self, env: &dyn JobEnv) -> IoPriority {
+        if env.are_writers_stalled() { IoPriority::User } else { self.priority }
     }
 
     /// Where the outputs go.

@@ -112,6 +112,7 @@ impl World {
             file_options: RandomAccessOptions::default(),
             verify_unique_id: true,
             open_tables: Arc::new(OpenTables::new(-1, None)),
+            read_limiter: None,
             read_stats: Arc::default(),
         }));
         let block_cache = TableBlockCache::new(CacheOptions { capacity_bytes: 1 << 20, ..Default::default() });

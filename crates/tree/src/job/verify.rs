@@ -21,6 +21,7 @@ use ferrock_format::version_edit::NewFile;
 use ferrock_options::ColumnFamilyOptions;
 use ferrock_table::options::PrepopulateBlockCache;
 use ferrock_table::{Table, TableReadOptions};
+use ferrock_vfs::IoPriority;
 
 const BLOCK_CHECKSUMS: u32 = 1 << 0;
 const ITERATION: u32 = 1 << 1;
@@ -43,12 +44,14 @@ impl EntriesDigest {
         self.hash = hash128(value, hash128(internal_key, self.hash).0).0;
     }
 
-    fn of(table: &Table) -> Result<Self> {
+    /// Of a table that is read, at a priority for the rate limiter.
+    fn of(table: &Table, priority: IoPriority) -> Result<Self> {
         let mut digest = Self::default();
         let mut entries = table.iter(TableReadOptions {
             fill_cache: false,
             total_order_seek: true,
             readahead_bytes: READAHEAD_BYTES,
+            rate_limiter_priority: Some(priority),
             ..TableReadOptions::default()
         });
         entries.seek_to_first();
@@ -106,19 +109,30 @@ impl Verification {
 ///
 /// # Errors
 /// `Corruption`, with the file, for a table that is not what was written; the error of a read.
-pub(super) fn verify(family: &FamilyContext, output: &JobOutput, reason: TableFileCreationReason) -> Result<()> {
+pub(super) fn verify(
+    family: &FamilyContext,
+    output: &JobOutput,
+    reason: TableFileCreationReason,
+    priority: IoPriority,
+) -> Result<()> {
     let verification = Verification::of(&family.options, reason);
-    output.files.iter().try_for_each(|file| verify_file(family, output, file, verification))
+    output.files.iter().try_for_each(|file| verify_file(family, output, file, verification, priority))
 }
 
-fn verify_file(family: &FamilyContext, output: &JobOutput, file: &NewFile, wanted: Verification) -> Result<()> {
+fn verify_file(
+    family: &FamilyContext,
+    output: &JobOutput,
+    file: &NewFile,
+    wanted: Verification,
+    priority: IoPriority,
+) -> Result<()> {
     let table = family.table_cache.open_uncharged(&FileMetadata::from(file.clone()))?;
     if wanted.checksums {
         table.verify_checksums(READAHEAD_BYTES)?;
     }
     if wanted.entries {
         let added = output.digests.get(&file.number).copied().unwrap_or_default();
-        check_digest(&table, added, EntriesDigest::of(&table)?)?;
+        check_digest(&table, added, EntriesDigest::of(&table, priority)?)?;
     }
     match if wanted.fills_cache { table.fill_cache() } else { Ok(()) } {
         // A full cache must not fail the job.

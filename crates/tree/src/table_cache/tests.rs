@@ -64,6 +64,7 @@ fn cache_of(file_system: Arc<dyn FileSystem>, paths: TablePaths, max_open_files:
         file_options: RandomAccessOptions::default(),
         verify_unique_id: true,
         open_tables: Arc::new(OpenTables::new(max_open_files, None)),
+        read_limiter: None,
         read_stats: Arc::default(),
     }))
 }

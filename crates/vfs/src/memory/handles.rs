@@ -12,7 +12,7 @@ use super::{MemoryFileSystem, name};
 use crate::file::{FileLock, RandomAccessFile, SequentialFile, WritableFile};
 use crate::options::{RandomAccessOptions, WritableOptions};
 use crate::ranges::{ReadClass, ReadLabel, ReadLayer};
-use crate::rate_limiter::{IoPriority, RateLimiter};
+use crate::rate_limiter::{IoKind, IoPriority, RateLimiter, limiter_of};
 
 #[derive(Debug)]
 pub(super) struct MemoryRandomAccessFile {
@@ -229,7 +229,7 @@ impl WritableFile for MemoryWritableFile {
     }
 
     fn set_rate_limiter(&mut self, limiter: Option<Arc<dyn RateLimiter>>, priority: IoPriority) {
-        self.limiter = limiter.map(|limiter| (limiter, priority));
+        self.limiter = limiter_of(limiter, IoKind::Write).map(|limiter| (limiter, priority));
     }
 
     fn append_backend(&self) -> &'static str {

@@ -21,7 +21,7 @@ use super::device::{self, Reserve};
 use super::retry::retry;
 use crate::counters::IoCounters;
 use crate::options::{WritableOptions, WritePurpose};
-use crate::rate_limiter::{IoPriority, RateLimiter};
+use crate::rate_limiter::{IoKind, IoPriority, RateLimiter, limiter_of};
 use crate::util::io_error;
 
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl Target {
     }
 
     pub(super) fn set_rate_limiter(&mut self, limiter: Option<Arc<dyn RateLimiter>>, priority: IoPriority) {
-        self.limiter = limiter.map(|limiter| (limiter, priority));
+        self.limiter = limiter_of(limiter, IoKind::Write).map(|limiter| (limiter, priority));
     }
 
     #[inline]

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::rate_limiter::IoPriority;
+
 /// What is read. Counters are kept per class; the class has no other effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ReadClass {
@@ -59,6 +61,8 @@ pub struct ReadContext {
     pub is_final: bool,
     /// A started read will be polled by a task; otherwise a thread will wait for it. Both can be done with either.
     pub is_polled: bool,
+    /// At which priority the read waits for the limiter of its file; `None`: it does not wait.
+    pub rate_limiter_priority: Option<IoPriority>,
 }
 
 impl Default for ReadContext {
@@ -71,6 +75,7 @@ impl Default for ReadContext {
             io_timeout: Duration::ZERO,
             is_final: false,
             is_polled: false,
+            rate_limiter_priority: None,
         }
     }
 }

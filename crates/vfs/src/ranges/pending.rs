@@ -28,6 +28,7 @@ use super::range::{Begun, FileRange, begin, label_of, start_on_ring};
 use super::threads::TaskTicket;
 use crate::counters::IoCounters;
 use crate::file::RandomAccessFile;
+use crate::limited::is_limited;
 
 /// A read that was started. Dropping it abandons the read, without waiting.
 #[derive(Debug)]
@@ -84,8 +85,11 @@ impl StartedRead {
         PendingState::Threads(layer.threads().start(range.offset, Box::new(move || range.perform(&context))))
     }
 
-    /// Begins it on the ring, or on another thread.
+    /// Begins it on the ring, or on another thread: there, where it must wait for a rate limiter.
     fn in_background(&self, layer: &ReadLayer, begun: &Begun<'_>) -> PendingState {
+        if is_limited(&*self.range.file, &self.context) {
+            return self.by_threads();
+        }
         match start_on_ring(layer, &*self.range.file, begun, self.range.label, &self.context) {
             Some(ticket) => PendingState::Ring(ticket),
             None => self.by_threads(),
@@ -131,7 +135,9 @@ impl PendingRead {
             Ok(begun) => begun,
             Err(over) => return Self::ready(over),
         };
-        let is_at_once = matches!(layer.backend(), Backend::AtOnce) && range.file.reads_at_once();
+        let is_at_once = matches!(layer.backend(), Backend::AtOnce)
+            && range.file.reads_at_once()
+            && !is_limited(&*range.file, context);
         let has_room =
             context.is_polled || layer.has_room_ahead(usize::try_from(begun.span.length()).unwrap_or(usize::MAX));
         let read = StartedRead { range, context: *context, end_us: begun.watch.end_us() };

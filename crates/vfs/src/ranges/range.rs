@@ -12,6 +12,7 @@ use super::layer::{self, ReadLayer, Watch, start_watch};
 use super::plan::{PlacedRange, ReadSpan, Wanted, piece_lengths, request_bytes};
 use super::pool::{BufferPool, PooledMemory};
 use crate::file::RandomAccessFile;
+use crate::limited::wait_for_limiter;
 
 /// A range of a file, and how it is counted.
 #[derive(Clone, Debug)]
@@ -131,6 +132,7 @@ fn read_as(
         Ok(begun) => begun,
         Err(over) => return over,
     };
+    wait_for_limiter(file, context, begun.span.length());
     let timed = layer.filter(|_| context.is_timed());
     let ticket = timed.and_then(|layer| start_on_ring(layer, file, &begun, label, context));
     match ticket.map(|ticket| ticket.wait(&|| layer::time_left(layer, begun.watch.end_us()))) {
@@ -190,6 +192,7 @@ pub fn read_owned(file: &dyn RandomAccessFile, offset: u64, length: usize, conte
     let Some(wanted) = wanted(file, 0, offset, length) else { return Ok(Vec::new()) };
     let mut bytes = vec![0; usize::try_from(wanted.end - wanted.start).unwrap_or(usize::MAX)];
     let label = ReadLabel::whole(context.class, bytes.len());
+    wait_for_limiter(file, &context, bytes.len() as u64);
     let read = file.read_at(offset, &mut bytes, label)?;
     bytes.truncate(read);
     Ok(bytes)

@@ -28,6 +28,7 @@ use super::ring::MAX_PIECES;
 use super::stream_ring::StreamRing;
 use crate::counters::IoCounters;
 use crate::file::RandomAccessFile;
+use crate::limited::wait_for_limiter;
 
 /// A stream of reads of one caller. Dropping it waits for the reads in flight.
 pub trait ReadStream {
@@ -95,6 +96,16 @@ struct AddedRead {
     /// `None`: it is performed without the ring.
     placed: Option<PlacedRange>,
     tag: usize,
+    /// The file's rate limiter was asked.
+    is_granted: bool,
+}
+
+impl AddedRead {
+    /// Performs it without a ring.
+    fn perform(&self, context: &ReadContext) -> Result<ReadBuffer> {
+        let rate_limiter_priority = context.rate_limiter_priority.filter(|_| !self.is_granted);
+        self.range.perform(&ReadContext { rate_limiter_priority, ..*context })
+    }
 }
 
 /// A stream with a ring of its own.
@@ -138,10 +149,13 @@ impl<'f> RingStream<'f> {
     /// Pushes the next added read, if the ring can perform it and there is memory. Without memory the read waits until
     /// others return theirs; if there are none, it is performed without the ring, and fails there.
     fn push_next(&mut self) -> Option<()> {
-        let (ring, read) = (self.ring.as_mut()?, self.reads.get(self.next)?);
+        let (ring, read) = (self.ring.as_mut()?, self.reads.get_mut(self.next)?);
         let placed = read.placed.as_ref().filter(|placed| ring.has_room(placed))?;
         let descriptor = read.range.file.descriptor()?;
         let memory = self.layer.take_memory(placed.length).ok()?;
+        if !std::mem::replace(&mut read.is_granted, true) {
+            wait_for_limiter(&*read.range.file, &self.context, placed.length as u64);
+        }
         let is_pushed = ring.push(self.next, placed, descriptor, memory, read.range.label, self.layer.counters());
         self.next += usize::from(is_pushed);
         is_pushed.then_some(())
@@ -167,14 +181,16 @@ impl<'f> RingStream<'f> {
         while let Some(request) = self.ring.as_mut().and_then(StreamRing::take_done) {
             let (start, is_whole) = (request.start, request.is_whole());
             let (memory, came, number, _) = request.into_parts();
-            let AddedRead { range, tag, .. } = &self.reads[number];
+            let read = &self.reads[number];
+            let AddedRead { range, tag, .. } = read;
             if is_whole {
                 (reads, bytes) = (reads + 1, bytes + came as u64);
                 on_read(*tag, Ok(ReadBuffer::from_pool(start, memory, 0..came).cut_to(range.offset, range.length)));
             } else {
                 // An error of a ring may say nothing about the file, so the outcome of the read without it is final.
                 drop(memory);
-                let again = FileRange { label: ReadLabel { asked_bytes: 0, ..range.label }, ..range.clone() };
+                let label = ReadLabel { asked_bytes: 0, ..range.label };
+                let again = AddedRead { range: FileRange { label, ..range.clone() }, ..*read };
                 on_read(*tag, again.perform(&self.context));
             }
         }
@@ -192,7 +208,7 @@ impl ReadStream for RingStream<'_> {
             let end = placed.start.checked_add(placed.length as u64);
             requests <= MAX_PIECES && end.is_some_and(|end| i64::try_from(end).is_ok())
         };
-        self.reads.push(AddedRead { range, placed: placed.filter(is_for_ring), tag });
+        self.reads.push(AddedRead { range, placed: placed.filter(is_for_ring), tag, is_granted: false });
     }
 
     fn start(&mut self) {
@@ -228,9 +244,9 @@ impl ReadStream for RingStream<'_> {
             let queued = self.ring.as_mut().filter(|ring| ring.in_flight() > 0).map(StreamRing::take_queued);
             self.left.extend(queued.into_iter().flatten());
             let number = self.left.pop().unwrap_or(self.next);
-            let Some(AddedRead { range, tag, .. }) = self.reads.get(number) else { return false };
+            let Some(read) = self.reads.get(number) else { return false };
             self.next += usize::from(number == self.next);
-            on_read(*tag, range.perform(&self.context));
+            on_read(read.tag, read.perform(&self.context));
             return true;
         }
     }

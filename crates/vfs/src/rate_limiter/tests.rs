@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ferrock_base::clock::Clock;
 
-use super::{BYTE, IoPriority, MAX_PASSED_OVER, RateLimiter, TokenBucket};
+use super::{BYTE, IoKind, IoPriority, LimiterMode, RateLimiter, TokenBucket, TokenBucketOptions};
 
 /// Time passes only in sleeps.
 #[derive(Debug, Default)]
@@ -78,11 +78,11 @@ fn the_higher_priority_goes_first_but_not_forever() {
     let (bucket, _clock) = bucket(1_000_000);
     let mut state = bucket.state.lock();
     state.waiting[IoPriority::High as usize] = 1;
-    assert!(state.take(1000, IoPriority::Low, 0).is_err());
-    assert!(state.take(1000, IoPriority::Mid, MAX_PASSED_OVER - 1).is_err());
-    assert!(state.take(1000, IoPriority::High, 0).is_ok(), "not outranked by its own kind");
-    assert!(state.take(1000, IoPriority::User, 0).is_ok());
-    assert!(state.take(1000, IoPriority::Low, MAX_PASSED_OVER).is_ok());
+    assert!(state.take(1000, IoPriority::Low, true).is_err());
+    assert!(state.take(1000, IoPriority::Mid, true).is_err());
+    assert!(state.take(1000, IoPriority::High, true).is_ok(), "not outranked by its own kind");
+    assert!(state.take(1000, IoPriority::User, true).is_ok());
+    assert!(state.take(1000, IoPriority::Low, false).is_ok());
     assert_eq!(state.available, 97_000 * BYTE);
 }
 
@@ -144,4 +144,72 @@ fn an_auto_tuned_rate_follows_what_is_asked_for() {
     assert!(after < before && after >= before * 95 / 100 - 1, "{before}, {after}");
     bucket.set_bytes_per_second(2_000_000);
     assert_eq!(bucket.bytes_per_second(), 1_000_000, "half of the new largest");
+}
+
+fn with_options(options: &TokenBucketOptions) -> (TokenBucket, Arc<SleepClock>) {
+    let clock = Arc::new(SleepClock::default());
+    (TokenBucket::with_options(options, Arc::<SleepClock>::clone(&clock)).unwrap(), clock)
+}
+
+#[test]
+fn a_mode_says_what_is_limited() {
+    for (mode, reads, writes) in [
+        (LimiterMode::ReadsOnly, true, false),
+        (LimiterMode::WritesOnly, false, true),
+        (LimiterMode::AllIo, true, true),
+    ] {
+        let (bucket, _) = with_options(&TokenBucketOptions { mode, ..TokenBucketOptions::new(1000) });
+        assert_eq!((bucket.limits(IoKind::Read), bucket.limits(IoKind::Write)), (reads, writes), "{mode:?}");
+    }
+}
+
+#[test]
+fn a_longer_refill_period_allows_a_larger_burst() {
+    for (period_ms, burst) in [(10, 10_000), (100, 100_000), (1000, 1_000_000)] {
+        let refill_period = Duration::from_millis(period_ms);
+        let (bucket, clock) = with_options(&TokenBucketOptions { refill_period, ..TokenBucketOptions::new(1_000_000) });
+        assert_eq!(bucket.single_burst_bytes(), burst);
+        bucket.request(burst, IoPriority::User);
+        assert_eq!(clock.monotonic_us(), 0);
+        bucket.request(burst, IoPriority::User);
+        assert_eq!(clock.monotonic_us(), period_ms * 1000);
+    }
+}
+
+/// A short burst leaves gaps in a long request, in which a request of a higher priority is served.
+#[test]
+fn a_burst_bounds_each_grant_and_not_the_rate() {
+    let (bucket, clock) =
+        with_options(&TokenBucketOptions { single_burst_bytes: 1000, ..TokenBucketOptions::new(1_000_000) });
+    assert_eq!(bucket.single_burst_bytes(), 1000);
+    bucket.request(1_100_000, IoPriority::Low);
+    assert_eq!(clock.monotonic_us(), 1_000_000);
+    assert_eq!((bucket.requests(IoPriority::Low), bucket.granted_bytes(IoPriority::Low)), (1, 1_100_000));
+    assert!(clock.sleeps.load(Ordering::Relaxed) >= 1000, "a sleep for each piece");
+    bucket.set_single_burst_bytes(0);
+    assert_eq!(bucket.single_burst_bytes(), 100_000);
+    bucket.set_single_burst_bytes(1 << 40);
+    assert_eq!(bucket.single_burst_bytes(), 100_000, "a piece that the bucket cannot hold would never be granted");
+}
+
+#[test]
+fn a_request_is_passed_over_as_often_as_fairness_says() {
+    for fairness in [1, 3, 100, 5000] {
+        let (bucket, clock) = with_options(&TokenBucketOptions { fairness, ..TokenBucketOptions::new(1_000_000) });
+        bucket.state.lock().waiting[IoPriority::High as usize] = 1;
+        bucket.request(1, IoPriority::Low);
+        assert_eq!(clock.sleeps.load(Ordering::Relaxed), u64::from(fairness.min(100)));
+    }
+}
+
+#[test]
+fn values_out_of_bounds_are_refused_together() {
+    let options = TokenBucketOptions { refill_period: Duration::ZERO, fairness: 0, ..TokenBucketOptions::new(0) };
+    let clock: Arc<dyn Clock> = Arc::new(SleepClock::default());
+    let error = TokenBucket::with_options(&options, clock).unwrap_err().to_string();
+    for name in ["bytes_per_second is 0", "refill_period is 0", "fairness is 0"] {
+        assert!(error.contains(name), "{error}");
+    }
+    let refill_period = Duration::from_secs(4000);
+    assert!(TokenBucketOptions { refill_period, ..TokenBucketOptions::new(1) }.validate().is_err());
 }

@@ -84,6 +84,7 @@ impl Tree {
             file_options: RandomAccessOptions::default(),
             verify_unique_id: true,
             open_tables: Arc::new(OpenTables::new(-1, None)),
+            read_limiter: None,
             read_stats: Arc::default(),
         });
         Self { cache: Arc::new(cache), version: Arc::new(builder.build(&settings).unwrap()) }
