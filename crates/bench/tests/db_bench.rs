@@ -215,6 +215,31 @@ fn time_and_rates_are_kept() {
         &["--num=1000", "--benchmarks=fillrandom", "--benchmark_write_rate_limit=200000"],
     ));
     assert!(seconds(results(&text)[0]) > 0.3, "{text}");
+
+    // 100 reads of blocks of 4 kB at 500 kB a second; and as many bytes as above into the log, at the same rate.
+    let text = printed(&bench(
+        directory.path(),
+        &[
+            "--num=1000",
+            "--reads=100",
+            "--benchmarks=fillrandom,flush,readrandom",
+            "--cache_size=0",
+            "--rate_limiter_bytes_per_sec=500000",
+            "--rate_limit_bg_reads",
+            "--rate_limit_user_ops",
+        ],
+    ));
+    assert!(seconds(results(&text).last().unwrap()) > 0.3, "{text}");
+    let text = printed(&bench(
+        directory.path(),
+        &[
+            "--num=1000",
+            "--benchmarks=fillrandom",
+            "--rate_limiter_bytes_per_sec=200000",
+            "--rate_limit_auto_wal_flush",
+        ],
+    ));
+    assert!(seconds(results(&text)[0]) > 0.3, "{text}");
 }
 
 #[test]

@@ -6,7 +6,7 @@
 //! c_fallible!   { /// doc   fn rocksdb_x(a: A) -> R { ... Result<R> } }      adds `errptr: *mut *mut c_char`
 //! ```
 
-use ferrock::options::MmapReads;
+use ferrock::options::{IoPriority, MmapReads};
 use std::time::Duration;
 
 /// Functions without `errptr`.
@@ -85,6 +85,27 @@ impl FromC<u8> for MmapReads {
 impl ToC<u8> for MmapReads {
     fn to_c(self) -> u8 {
         self.is_on().into()
+    }
+}
+
+/// The priority at a rate limiter, of which the number behind the last is none.
+const NO_PRIORITY: i32 = 4;
+
+impl FromC<i32> for Option<IoPriority> {
+    fn from_c(value: i32) -> Self {
+        match value {
+            0 => Some(IoPriority::Low),
+            1 => Some(IoPriority::Mid),
+            2 => Some(IoPriority::High),
+            3 => Some(IoPriority::User),
+            _ => None,
+        }
+    }
+}
+
+impl ToC<i32> for Option<IoPriority> {
+    fn to_c(self) -> i32 {
+        self.map_or(NO_PRIORITY, |priority| priority as i32)
     }
 }
 

@@ -72,7 +72,7 @@ c_fallible! {
     fn rocksdb_flush_wal_with_options(db: *mut rocksdb_t, options: *const rocksdb_flushwaloptions_t) {
         // SAFETY: the contract.
         let (db, options) = unsafe { (borrow(db, "database")?, borrow(options, "options")?) };
-        db.db.flush_wal(options.to_flush_wal()?)
+        db.db.flush_wal_with(&options.options)
     }
 
     /// Deletes the tables, but for those of level 0, that lie in a range as a whole; null: from the first, to the last

@@ -7,6 +7,7 @@ use crate::handle::give;
 use crate::kept::{HasKept, Kept, kept_options};
 use crate::memory::{optional_bytes, put};
 use crate::snapshot::rocksdb_snapshot_t;
+use ferrock::options::FlushWalOptions;
 use ferrock::options::{BlobGarbageCollectionPolicy, BottommostLevelCompaction, ReadTier};
 use ferrock::{CompactRangeOptions, FlushOptions, ReadOptions, Result, WriteOptions};
 use std::ffi::{c_char, c_int, c_uchar};
@@ -50,8 +51,7 @@ pub struct rocksdb_size_approximation_options_t {
 /// How a log is handed to the operating system (`rocksdb_flush_wal`).
 #[derive(Default)]
 pub struct rocksdb_flushwaloptions_t {
-    sync: bool,
-    kept: Kept,
+    pub(crate) options: FlushWalOptions,
 }
 
 impl Default for rocksdb_size_approximation_options_t {
@@ -88,14 +88,6 @@ impl rocksdb_readoptions_t {
     }
 }
 
-impl rocksdb_flushwaloptions_t {
-    /// Whether the log goes to the disk.
-    pub(crate) fn to_flush_wal(&self) -> Result<bool> {
-        self.kept.check()?;
-        Ok(self.sync)
-    }
-}
-
 impl rocksdb_size_approximation_options_t {
     /// Whether an estimate counts the bytes of tables. It can count nothing else.
     pub(crate) fn to_estimate(&self) -> Result<bool> {
@@ -122,7 +114,6 @@ has_kept!(
     rocksdb_flushoptions_t,
     rocksdb_compactoptions_t,
     rocksdb_size_approximation_options_t,
-    rocksdb_flushwaloptions_t,
 );
 
 /// The write options of a null pointer.
@@ -133,6 +124,7 @@ pub(crate) static DEFAULT_WRITE_OPTIONS: rocksdb_writeoptions_t = rocksdb_writeo
         no_slowdown: false,
         low_pri: false,
         ignore_missing_column_families: false,
+        rate_limiter_priority: None,
     },
     kept: Kept::new(),
 };
@@ -397,6 +389,8 @@ c_setters! {
     fn rocksdb_readoptions_set_adaptive_readahead(c_uchar) => options.adaptive_readahead;
     /// Whether readahead goes by the bounds.
     fn rocksdb_readoptions_set_auto_readahead_size(c_uchar) => options.auto_readahead_size;
+    /// At which priority reads of files wait for the rate limiter: 0 low, 1 mid, 2 high, 3 user; others: they do not.
+    fn rocksdb_readoptions_set_rate_limiter_priority(c_int) => options.rate_limiter_priority;
 }
 
 c_getters! {
@@ -425,6 +419,8 @@ c_getters! {
     fn rocksdb_readoptions_get_adaptive_readahead() -> c_uchar => options.adaptive_readahead;
     /// What was set.
     fn rocksdb_readoptions_get_auto_readahead_size() -> c_uchar => options.auto_readahead_size;
+    /// What was set; 4 for none.
+    fn rocksdb_readoptions_get_rate_limiter_priority() -> c_int => options.rate_limiter_priority;
 }
 
 c_setters! {
@@ -439,6 +435,9 @@ c_setters! {
     fn rocksdb_writeoptions_set_low_pri(c_uchar) => options.low_pri;
     /// Whether records of families that are not there are skipped.
     fn rocksdb_writeoptions_set_ignore_missing_column_families(c_uchar) => options.ignore_missing_column_families;
+    /// At which priority a write waits for the rate limiter before it is logged: 3 (user); 4: it does not. Others are
+    /// refused by the write.
+    fn rocksdb_writeoptions_set_rate_limiter_priority(c_int) => options.rate_limiter_priority;
 }
 
 c_getters! {
@@ -453,6 +452,8 @@ c_getters! {
     fn rocksdb_writeoptions_get_low_pri() -> c_uchar => options.low_pri;
     /// What was set.
     fn rocksdb_writeoptions_get_ignore_missing_column_families() -> c_uchar => options.ignore_missing_column_families;
+    /// What was set; 4 for none.
+    fn rocksdb_writeoptions_get_rate_limiter_priority() -> c_int => options.rate_limiter_priority;
 }
 
 c_setters! {
@@ -498,13 +499,17 @@ c_getters! {
 c_setters! {
     for rocksdb_flushwaloptions_t:
     /// Whether the log goes to the disk.
-    fn rocksdb_flushwaloptions_set_sync(c_uchar) => sync;
+    fn rocksdb_flushwaloptions_set_sync(c_uchar) => options.sync;
+    /// At which priority the call waits for the rate limiter: 0 low, 1 mid, 2 high, 3 user; others: it does not.
+    fn rocksdb_flushwaloptions_set_rate_limiter_priority(c_int) => options.rate_limiter_priority;
 }
 
 c_getters! {
     for rocksdb_flushwaloptions_t:
     /// What was set.
-    fn rocksdb_flushwaloptions_get_sync() -> c_uchar => sync;
+    fn rocksdb_flushwaloptions_get_sync() -> c_uchar => options.sync;
+    /// What was set; 4 for none.
+    fn rocksdb_flushwaloptions_get_rate_limiter_priority() -> c_int => options.rate_limiter_priority;
 }
 
 c_setters! {
@@ -521,8 +526,6 @@ c_getters! {
 
 kept_options! {
     for rocksdb_readoptions_t:
-    hint rate_limiter_priority: c_int = 4,
-        rocksdb_readoptions_set_rate_limiter_priority / rocksdb_readoptions_get_rate_limiter_priority;
     asks value_size_soft_limit: u64 = u64::MAX,
         rocksdb_readoptions_set_value_size_soft_limit / rocksdb_readoptions_get_value_size_soft_limit;
     asks ignore_range_deletions: c_uchar = 0,
@@ -547,8 +550,6 @@ kept_options! {
     hint memtable_insert_hint_per_batch: c_uchar = 0,
         rocksdb_writeoptions_set_memtable_insert_hint_per_batch
         / rocksdb_writeoptions_get_memtable_insert_hint_per_batch;
-    hint rate_limiter_priority: c_int = 4,
-        rocksdb_writeoptions_set_rate_limiter_priority / rocksdb_writeoptions_get_rate_limiter_priority;
     hint protection_bytes_per_key: usize = 0,
         rocksdb_writeoptions_set_protection_bytes_per_key / rocksdb_writeoptions_get_protection_bytes_per_key;
     hint io_activity: c_int = 255, rocksdb_writeoptions_set_io_activity / rocksdb_writeoptions_get_io_activity;
@@ -558,12 +559,6 @@ kept_options! {
     for rocksdb_flushoptions_t:
     hint listener_wait: c_uchar = 0,
         rocksdb_flushoptions_set_listener_wait / rocksdb_flushoptions_get_listener_wait;
-}
-
-kept_options! {
-    for rocksdb_flushwaloptions_t:
-    hint rate_limiter_priority: c_int = 4,
-        rocksdb_flushwaloptions_set_rate_limiter_priority / rocksdb_flushwaloptions_get_rate_limiter_priority;
 }
 
 kept_options! {

@@ -1,71 +1,80 @@
-//! Rate limiters of what flush and compaction write.
+//! Rate limiters of what is read and written.
 
 use crate::handle::give;
 use crate::options::rocksdb_options_t;
+use ferrock::options::{LimiterMode, RateLimiter, TokenBucket, TokenBucketOptions};
 use ferrock_base::clock::SystemClock;
-use ferrock_vfs::{IoPriority, RateLimiter, TokenBucket};
 use std::ffi::c_int;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Bounds the bytes a second of every database that is opened with it.
 pub struct rocksdb_ratelimiter_t {
     limiter: Arc<dyn RateLimiter>,
 }
 
-/// The mode of RocksDB that bounds reads and no write.
-const READS_ONLY: c_int = 0;
+/// The longest refill period that a bucket has.
+const MOST_REFILL_US: i64 = 3_600_000_000;
 
-/// How long tokens gather and fairness are RocksDB's own matters: the bucket here refills continuously, serves by
-/// priority and starves none.
-fn new_limiter(bytes_per_second: i64, is_auto_tuned: bool) -> *mut rocksdb_ratelimiter_t {
-    let bytes_per_second = u64::try_from(bytes_per_second).unwrap_or(0).max(1);
-    let bucket = if is_auto_tuned { TokenBucket::auto_tuned } else { TokenBucket::new };
-    give(rocksdb_ratelimiter_t { limiter: Arc::new(bucket(bytes_per_second, SystemClock::shared())) })
-}
-
-/// Bounds no write.
-#[derive(Debug)]
-struct Unbounded;
-
-impl RateLimiter for Unbounded {
-    fn request(&self, _: u64, _: IoPriority) {}
+/// Numbers out of their bounds are brought into them: these functions report no error, and RocksDB's, which abort then,
+/// have no other answer either.
+fn new_limiter(
+    bytes_per_second: i64,
+    refill_period_us: i64,
+    fairness: i32,
+    mode: LimiterMode,
+    auto_tuned: bool,
+) -> *mut rocksdb_ratelimiter_t {
+    let options = TokenBucketOptions {
+        refill_period: Duration::from_micros(refill_period_us.clamp(1, MOST_REFILL_US).unsigned_abs()),
+        fairness: fairness.max(1).unsigned_abs(),
+        mode,
+        auto_tuned,
+        ..TokenBucketOptions::new(bytes_per_second.max(1).unsigned_abs())
+    };
+    let clock = SystemClock::shared();
+    match TokenBucket::with_options(&options, clock) {
+        Ok(bucket) => give(rocksdb_ratelimiter_t { limiter: Arc::new(bucket) }),
+        Err(_) => std::ptr::null_mut(),
+    }
 }
 
 c_functions! {
-    /// So many bytes a second.
+    /// So many bytes a second of what is written.
     fn rocksdb_ratelimiter_create(
         bytes_per_second: i64,
-        _refill_period_us: i64,
-        _fairness: i32,
+        refill_period_us: i64,
+        fairness: i32,
     ) -> *mut rocksdb_ratelimiter_t {
-        new_limiter(bytes_per_second, false)
+        new_limiter(bytes_per_second, refill_period_us, fairness, LimiterMode::WritesOnly, false)
     }
 
-    /// At most so many bytes a second, and no more than is asked for.
+    /// At most so many bytes a second of what is written, and no more than is asked for.
     fn rocksdb_ratelimiter_create_auto_tuned(
         bytes_per_second: i64,
-        _refill_period_us: i64,
-        _fairness: i32,
+        refill_period_us: i64,
+        fairness: i32,
     ) -> *mut rocksdb_ratelimiter_t {
-        new_limiter(bytes_per_second, true)
+        new_limiter(bytes_per_second, refill_period_us, fairness, LimiterMode::WritesOnly, true)
     }
 
-    /// So many bytes a second of what the mode bounds. No read is bounded, whatever the mode; writes are, unless it is
-    /// that of reads alone.
+    /// So many bytes a second of what the mode bounds: 0 reads, 1 writes, 2 (and any other number) both.
     fn rocksdb_ratelimiter_create_with_mode(
         bytes_per_second: i64,
-        _refill_period_us: i64,
-        _fairness: i32,
+        refill_period_us: i64,
+        fairness: i32,
         mode: c_int,
         auto_tuned: bool,
     ) -> *mut rocksdb_ratelimiter_t {
-        if mode == READS_ONLY {
-            return give(rocksdb_ratelimiter_t { limiter: Arc::new(Unbounded) });
-        }
-        new_limiter(bytes_per_second, auto_tuned)
+        let mode = match mode {
+            0 => LimiterMode::ReadsOnly,
+            1 => LimiterMode::WritesOnly,
+            _ => LimiterMode::AllIo,
+        };
+        new_limiter(bytes_per_second, refill_period_us, fairness, mode, auto_tuned)
     }
 
-    /// The limiter of flush and compaction; null takes it away. The options share it.
+    /// The limiter of a database; null takes it away. The options share it.
     fn rocksdb_options_set_ratelimiter(options: *mut rocksdb_options_t, limiter: *mut rocksdb_ratelimiter_t) {
         // SAFETY: the contract.
         let (options, limiter) = unsafe { (options.as_mut(), limiter.as_ref()) };

@@ -10,7 +10,9 @@
 mod common;
 
 use common::options_on;
-use ferrock::options::{IoKind, IoPriority, LimiterMode, RateLimiter, TokenBucket, TokenBucketOptions};
+use ferrock::options::{
+    FlushWalOptions, IoKind, IoPriority, LimiterMode, RateLimiter, TokenBucket, TokenBucketOptions,
+};
 use ferrock::{ColumnFamilyOptions, Db, DbOptions, ErrorKind, ReadOptions, ScanRange, WriteBatch, WriteOptions};
 use ferrock_base::clock::{Clock, ManualClock};
 use ferrock_vfs::{FileSystem, MemoryFileSystem, PosixFileSystem};
@@ -269,7 +271,8 @@ fn a_write_asks_for_what_is_logged() {
             let before = logged(&memory);
             let mut batch = WriteBatch::new();
             batch.put(b"key", &vec![b'v'; size]).unwrap();
-            db.write(batch, &write_options(Some(IoPriority::User))).unwrap();
+            let rate_limiter_priority = Some(IoPriority::User);
+            db.write(batch, &WriteOptions { rate_limiter_priority, ..WriteOptions::default() }).unwrap();
             let written = logged(&memory) - before;
             let asked = recorder.take();
             if mode == LimiterMode::ReadsOnly {
@@ -280,6 +283,28 @@ fn a_write_asks_for_what_is_logged() {
             let user = asked[&IoPriority::User];
             assert!((user..=user + 14).contains(&written), "{size}: {asked:?} for {written}");
         }
+    }
+}
+
+#[test]
+fn a_flush_of_the_log_asks_for_what_was_kept_back() {
+    let recorder = Recorder::new(LimiterMode::WritesOnly);
+    let memory = Arc::new(MemoryFileSystem::new());
+    let db = open(Arc::clone(&memory) as _, "/db", Arc::<Recorder>::clone(&recorder), |options, _| {
+        options.manual_wal_flush = true;
+    });
+    let synced = || memory.counters().snapshot().syncs();
+    for (rate_limiter_priority, sync) in
+        [(None, false), (Some(IoPriority::Mid), false), (Some(IoPriority::User), true), (None, true)]
+    {
+        db.put(b"key", &[b'v'; 1000]).unwrap();
+        assert!(recorder.take().is_empty());
+        let (appended, before) = (memory.counters().snapshot().append_bytes(), synced());
+        db.flush_wal_with(&FlushWalOptions { sync, rate_limiter_priority }).unwrap();
+        let appended = memory.counters().snapshot().append_bytes() - appended;
+        assert!(appended > 1000);
+        assert_eq!(recorder.take(), rate_limiter_priority.into_iter().map(|at| (at, appended)).collect());
+        assert_eq!(synced() > before, sync);
     }
 }
 

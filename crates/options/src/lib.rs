@@ -95,7 +95,7 @@ pub use memory_budget::{MemoryBudget, MemoryHolder, MemoryReport};
 pub use memtable_factory::{InsertHintPrefixes, MemTableFactory};
 pub use operation::{
     BlobGarbageCollectionPolicy, BottommostLevelCompaction, Canceller, CompactRangeOptions, CompactionOptions,
-    FlushOptions, WaitForCompactOptions, WriteOptions,
+    FlushOptions, FlushWalOptions, WaitForCompactOptions, WriteOptions,
 };
 pub use passthrough::{
     COLUMN_FAMILY_OPTIONS as COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT, DB_OPTIONS as DB_OPTIONS_WITHOUT_EFFECT,

@@ -35,6 +35,16 @@ impl WriteOptions {
     }
 }
 
+/// How to hand the log to the operating system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlushWalOptions {
+    /// Also to the disk.
+    pub sync: bool,
+    /// The priority at which the call waits for the database's rate limiter, if that limits writes, for what
+    /// `manual_wal_flush` has kept back; `None` (default): it does not wait.
+    pub rate_limiter_priority: Option<IoPriority>,
+}
+
 /// How to flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlushOptions {

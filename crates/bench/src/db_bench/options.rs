@@ -14,9 +14,10 @@ use ferrock_base::merge;
 use ferrock_base::option_table::OptionValue;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_format::options_file::OptionsFile;
-use ferrock_vfs::TokenBucket;
+use ferrock_vfs::{LimiterMode, TokenBucket, TokenBucketOptions};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The options with which a database is opened.
 #[derive(Clone, Debug, Default)]
@@ -477,10 +478,20 @@ impl Builder<'_> {
                 merge::built_in(operator).map_err(|error| format!("--merge_operator: {error}"))?;
         }
         let rate: u64 = self.values.get("rate_limiter_bytes_per_sec")?;
-        let bucket =
-            if self.values.bool("rate_limiter_auto_tuned") { TokenBucket::auto_tuned } else { TokenBucket::new };
         if rate > 0 {
-            self.out.db.components.rate_limiter = Some(Arc::new(bucket(rate, SystemClock::shared())));
+            let options = TokenBucketOptions {
+                refill_period: Duration::from_micros(self.values.at_least("rate_limiter_refill_period_us", 0)?),
+                single_burst_bytes: self.values.at_least("rate_limiter_single_burst_bytes", 0)?,
+                auto_tuned: self.values.bool("rate_limiter_auto_tuned"),
+                mode: match self.values.bool("rate_limit_bg_reads") {
+                    true => LimiterMode::ReadsOnly,
+                    false => LimiterMode::WritesOnly,
+                },
+                ..TokenBucketOptions::new(rate)
+            };
+            let bucket = TokenBucket::with_options(&options, SystemClock::shared());
+            let bucket = bucket.map_err(|error| format!("--rate_limiter_refill_period_us: {error}"))?;
+            self.out.db.components.rate_limiter = Some(Arc::new(bucket));
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::verify_cost;
 use crate::worker::{Shared, Worker};
 use crate::workloads;
 use crate::workloads::Graph;
-use ferrock::options::TableBlockCache;
+use ferrock::options::{IoPriority, TableBlockCache};
 use ferrock::{Db, ReadOptions, WriteOptions};
 use ferrock_base::clock::{Clock, SystemClock};
 use ferrock_vfs::{FileSystem, TokenBucket};
@@ -241,7 +241,12 @@ impl Session {
             clock: Arc::clone(&self.clock),
             write_limiter: limiter(settings.write_rate_limit),
             read_limiter: limiter(settings.read_rate_limit),
-            write_options: WriteOptions { sync, disable_wal: settings.disable_wal, ..WriteOptions::default() },
+            write_options: WriteOptions {
+                sync,
+                disable_wal: settings.disable_wal,
+                rate_limiter_priority: settings.rate_limit_auto_wal_flush.then_some(IoPriority::User),
+                ..WriteOptions::default()
+            },
             read_options: ReadOptions {
                 verify_checksums: settings.verify_checksum,
                 total_order_seek: settings.total_order_seek,
@@ -251,6 +256,7 @@ impl Session {
                 async_io: settings.async_io,
                 adaptive_readahead: settings.adaptive_readahead,
                 auto_readahead_size: settings.auto_readahead_size,
+                rate_limiter_priority: settings.rate_limit_user_ops.then_some(IoPriority::User),
                 ..ReadOptions::default()
             },
             stop: AtomicBool::new(false),

@@ -62,19 +62,29 @@ static void test_rate_limiters(const char* path) {
       rocksdb_ratelimiter_create(100 << 20, 100000, 10),
       rocksdb_ratelimiter_create_auto_tuned(100 << 20, 100000, 10),
       rocksdb_ratelimiter_create_with_mode(100 << 20, 100000, 10, 1, false),
+      rocksdb_ratelimiter_create_with_mode(100 << 20, 100000, 10, 0, false),
+      rocksdb_ratelimiter_create_with_mode(100 << 20, 100000, 10, 2, true),
   };
   rocksdb_writeoptions_t* wo = rocksdb_writeoptions_create();
-  for (int i = 0; i < 3; i++) {
+  rocksdb_readoptions_t* ro = rocksdb_readoptions_create();
+  rocksdb_readoptions_set_rate_limiter_priority(ro, 3);
+  for (int i = 0; i < 5; i++) {
     rocksdb_options_t* options = new_options();
     rocksdb_options_set_ratelimiter(options, limiters[i]);
     rocksdb_ratelimiter_destroy(limiters[i]);
     rocksdb_t* db = rocksdb_open(options, path, &err);
     OK();
+    rocksdb_writeoptions_set_rate_limiter_priority(wo, 3);
     put(db, wo, "key", "value");
     flush(db);
+    GET(db, ro, "key", "value");
+    rocksdb_writeoptions_set_rate_limiter_priority(wo, 0);
+    rocksdb_put(db, wo, "key", 3, "value", 5, &err);
+    FAILED("Invalid argument: ", "WriteOptions::rate_limiter_priority only allows");
     rocksdb_close(db);
     rocksdb_options_destroy(options);
   }
+  rocksdb_readoptions_destroy(ro);
   rocksdb_writeoptions_destroy(wo);
 }
 

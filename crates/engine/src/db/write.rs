@@ -108,12 +108,12 @@ fn check_rate_limiter_priority(core: &DbCore, options: &WriteOptions) -> Result<
     Ok(())
 }
 
-/// Has the leader wait for the rate limiter, for what its group is about to log. It holds no lock: what waits behind it
-/// are the writers that the limiter is to slow down, those of its own group and the next ones.
+/// Waits for the rate limiter, for what is about to go into the log. A leader holds no lock: what waits behind it are
+/// the writers that the limiter is to slow down, those of its own group and the next ones.
 #[cold]
-fn wait_for_limiter(options: &DbOptions, priority: IoPriority, group_bytes: usize) {
+pub(crate) fn wait_for_limiter(options: &DbOptions, priority: IoPriority, logged_bytes: usize) {
     if let Some(limiter) = options.components.rate_limiter.as_ref().filter(|limiter| limiter.limits(IoKind::Write)) {
-        limiter.request(logged_bytes(group_bytes) as u64, priority);
+        limiter.request(logged_bytes as u64, priority);
     }
 }
 
@@ -225,7 +225,7 @@ fn lead(core: &DbCore, guard: &LeaderGuard<'_, WriteRequest, WriteGroup>, mut re
         core.writes.note_unlogged();
     } else {
         if let Some(priority) = options.rate_limiter_priority {
-            wait_for_limiter(&db_options, priority, group_bytes);
+            wait_for_limiter(&db_options, priority, logged_bytes(group_bytes));
         }
         verdict = append_group(core, &request, &members, first, count, options.sync);
         timer.lap(&statistics.wal_us);

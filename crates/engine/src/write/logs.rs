@@ -91,6 +91,11 @@ impl Logs {
         self.wal.lock().set_last_logged(appended.logged_before);
     }
 
+    /// Bytes of records that wait for a flush.
+    pub(crate) fn kept_back_bytes(&self) -> usize {
+        self.wal.lock().kept_back_bytes()
+    }
+
     /// Hands everything to the operating system.
     pub(crate) fn flush(&self) -> Result<()> {
         self.wal.lock().flush()

@@ -302,6 +302,11 @@ impl Wal {
         Ok(())
     }
 
+    /// Bytes of records of the current log that wait for a flush.
+    pub(super) fn kept_back_bytes(&self) -> usize {
+        self.current.as_ref().map_or(0, |log| log.pending.len())
+    }
+
     /// Hands everything to the operating system.
     pub(super) fn flush(&mut self) -> Result<()> {
         self.current.as_mut().map_or(Ok(()), OpenLog::flush)

@@ -6,10 +6,11 @@ use crate::orders::Order;
 use crate::workers::{self, Conduct};
 use ferrock::options::{
     BottommostCompression, ChargeDecision, CompactionStyle, CompressionType, ConcurrentTaskLimiter,
-    DB_OPTIONS_WITHOUT_EFFECT, FilterPolicy, FixedPrefixFactory, MemoryBudget, MmapReads, PrefixExtractor,
-    SstFileManager, SstFileManagerOptions, apply_text,
+    DB_OPTIONS_WITHOUT_EFFECT, FilterPolicy, FixedPrefixFactory, LimiterMode, MemoryBudget, MmapReads, PrefixExtractor,
+    RateLimiter, SstFileManager, SstFileManagerOptions, TokenBucket, TokenBucketOptions, apply_text,
 };
 use ferrock::{ColumnFamilyOptions, DbOptions};
+use ferrock_base::clock::ManualClock;
 use ferrock_cache::CacheOptions;
 use ferrock_table::TableBlockCache;
 use ferrock_table::options::IndexType;
@@ -35,6 +36,10 @@ pub const DATABASE: &[&str] = &[
     "atomic_flush=true",
     "avoid_flush_during_recovery=true",
     "manual_wal_flush=true",
+    "rate_limiter=reads",
+    "rate_limiter=writes",
+    "rate_limiter=all",
+    "rate_limiter=all",
     "allow_fallocate=false",
     "allow_concurrent_memtable_write=true",
     "db_write_buffer_size=100000",
@@ -506,6 +511,13 @@ pub fn conducts(choices: &[&'static str]) -> Option<&'static [Conduct]> {
     })
 }
 
+/// A limiter whose waits take no time: only they move its clock. Grants are short, so that most requests wait.
+fn limiter(mode: LimiterMode) -> Arc<dyn RateLimiter> {
+    let clock = Arc::new(ManualClock::passing_sleeps(0));
+    let options = TokenBucketOptions { mode, single_burst_bytes: 5000, ..TokenBucketOptions::new(100_000) };
+    Arc::new(TokenBucket::with_options(&options, clock).unwrap())
+}
+
 /// Applies choices to the options of a database.
 pub fn database_options(choices: &[&'static str]) -> DbOptions {
     let mut options = DbOptions::default();
@@ -531,6 +543,12 @@ pub fn database_options(choices: &[&'static str]) -> DbOptions {
                 delete_rate_bytes_per_second: rate.parse().unwrap(),
                 max_trash_db_ratio: 2.0,
                 bytes_max_delete_chunk: chunk.parse().unwrap(),
+            }));
+        } else if name == "rate_limiter" {
+            options.components.rate_limiter = Some(limiter(match value {
+                "reads" => LimiterMode::ReadsOnly,
+                "writes" => LimiterMode::WritesOnly,
+                _ => LimiterMode::AllIo,
             }));
         } else if name == "cache" {
             let (bytes, strict) = value.split_once(',').map_or((value, false), |(bytes, _)| (bytes, true));

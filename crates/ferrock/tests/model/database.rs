@@ -13,7 +13,7 @@ use crate::watchdog::Watchdog;
 use crate::workers::InProcess;
 use ferrock::options::{
     BlobGarbageCollectionPolicy, BottommostLevelCompaction, CompactionServiceJobStatus, CompactionStyle, DbPath,
-    FileTemperatureAge, MemTableFactory, MergeOperator, PrefixExtractor, TableFactory, Temperature,
+    FileTemperatureAge, IoPriority, MemTableFactory, MergeOperator, PrefixExtractor, TableFactory, Temperature,
 };
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, ReadOptions, Snapshot,
@@ -142,6 +142,8 @@ pub struct Database<'a> {
     /// The database takes only memtables that many threads may write to.
     writes_concurrently: bool,
     has_memory_budget: bool,
+    /// Records of the log stay in the process until they are flushed by hand.
+    keeps_log_back: bool,
     opens_later: bool,
     asked: Asked,
     /// Runs compactions, where these run elsewhere.
@@ -191,6 +193,7 @@ impl<'a> Database<'a> {
             has_unlogged: false,
             is_flush_atomic: false,
             writes_concurrently: false,
+            keeps_log_back: false,
             has_memory_budget: false,
             opens_later: false,
             asked: Asked::default(),
@@ -221,6 +224,7 @@ impl<'a> Database<'a> {
     fn database_options(&mut self, choices: &[&'static str]) -> DbOptions {
         let choices: Vec<&str> = choices.iter().copied().filter(|choice| self.files.take(choice)).collect();
         let mut options = choices::database_options(&choices);
+        self.keeps_log_back = options.manual_wal_flush;
         self.straits.cache = choices::famine_bytes(&choices).zip(options.components.block_cache.clone());
         self.layout.apply(&mut options);
         self.writes_concurrently = options.allow_concurrent_memtable_write;
@@ -436,7 +440,9 @@ impl<'a> Database<'a> {
     pub fn write_one(&mut self, mutation: &Mutation, sync: bool, disable_wal: bool) -> Check {
         self.stats.mutations += 1;
         let (index, Some(write)) = self.plan(mutation) else { return Ok(()) };
-        let options = WriteOptions { sync: sync && !disable_wal, disable_wal, ..WriteOptions::default() };
+        let rate_limiter_priority = self.write_priority(disable_wal);
+        let options =
+            WriteOptions { sync: sync && !disable_wal, disable_wal, rate_limiter_priority, ..WriteOptions::default() };
         self.has_unlogged |= disable_wal;
         let (db, family) = (self.db(), &self.families[index].handle);
         let result = match write {
@@ -452,6 +458,11 @@ impl<'a> Database<'a> {
             Write::DeleteRange(begin, end) => db.delete_range_cf(family, &begin, &end, &options),
         };
         explain(result, "write")
+    }
+
+    /// Every second write waits for the limiter, if there is one, where it may.
+    fn write_priority(&self, disable_wal: bool) -> Option<IoPriority> {
+        (!disable_wal && !self.keeps_log_back && self.stats.mutations.is_multiple_of(2)).then_some(IoPriority::User)
     }
 
     fn write_batch(&mut self, mutations: &[Mutation], sync: bool) -> Check {
@@ -470,7 +481,9 @@ impl<'a> Database<'a> {
             };
             explain(added, "batch")?;
         }
-        explain(self.db().write(batch, &WriteOptions { sync, ..WriteOptions::default() }), "write of a batch")
+        let rate_limiter_priority = self.write_priority(false);
+        let options = WriteOptions { sync, rate_limiter_priority, ..WriteOptions::default() };
+        explain(self.db().write(batch, &options), "write of a batch")
     }
 
     fn take_snapshot(&mut self) -> Check {

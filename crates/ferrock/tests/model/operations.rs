@@ -5,7 +5,7 @@ use crate::files::Place;
 use crate::model::{Filter, Merge};
 use crate::orders::Order;
 use ferrock::ReadOptions;
-use ferrock::options::LimitReads;
+use ferrock::options::{IoPriority, LimitReads};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -126,6 +126,9 @@ impl Tuning {
         options.limit_reads = if self.has(12) { LimitReads::FewestBytes } else { LimitReads::FewestRequests };
         options.verify_checksums = !self.has(13);
         options.auto_prefix_mode = self.has(14);
+        if self.has(15) {
+            options.rate_limiter_priority = Some(IoPriority::Low);
+        }
     }
 }
 

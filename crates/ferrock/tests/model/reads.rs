@@ -6,7 +6,7 @@ use crate::model::{FamilyModel, Filter, Pair};
 use crate::operations::{Start, Sweep, Target, Walk};
 use crate::orders::Order;
 use crate::ways::somewhere;
-use ferrock::options::PrefixExtractor;
+use ferrock::options::{IoPriority, PrefixExtractor};
 use ferrock::{Iter, ReadOptions};
 use std::sync::Arc;
 
@@ -153,7 +153,9 @@ impl Database<'_> {
     /// Reads as of a snapshot: its options, and what the family held.
     pub fn view(&self, family: usize, snapshot: Option<u8>) -> (ReadOptions, Arc<FamilyModel>) {
         let own = &self.families[family];
-        let mut options = ReadOptions::default();
+        // Without a limiter it means nothing.
+        let rate_limiter_priority = self.stats.keys_read.is_multiple_of(2).then_some(IoPriority::User);
+        let mut options = ReadOptions { rate_limiter_priority, ..ReadOptions::default() };
         let mut model = Arc::clone(&own.model);
         if let Some(number) = snapshot
             && !self.snapshots.is_empty()

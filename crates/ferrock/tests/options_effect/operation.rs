@@ -35,6 +35,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("ReadOptions.io_gap_bytes", Shown(io_gap_bytes)),
     ("ReadOptions.deadline", Elsewhere(DEADLINES, "a_passed_deadline_asks_no_file")),
     ("ReadOptions.io_timeout", Elsewhere(DEADLINES, "a_slow_file_times_out")),
+    (
+        "ReadOptions.rate_limiter_priority",
+        Elsewhere("tests/rate_limits.rs", "every_way_of_reading_asks_for_what_it_reads"),
+    ),
     ("ReadOptions.async_io", Shown(async_io)),
     ("ReadOptions.adaptive_readahead", Shown(adaptive_readahead)),
     ("ReadOptions.auto_readahead_size", Shown(auto_readahead_size)),
@@ -47,6 +51,12 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ),
     ("WriteOptions.low_pri", Shown(low_pri)),
     ("WriteOptions.ignore_missing_column_families", Elsewhere(API, "families")),
+    ("WriteOptions.rate_limiter_priority", Elsewhere("tests/rate_limits.rs", "a_write_asks_for_what_is_logged")),
+    ("FlushWalOptions.sync", Elsewhere("tests/rate_limits.rs", "a_flush_of_the_log_asks_for_what_was_kept_back")),
+    (
+        "FlushWalOptions.rate_limiter_priority",
+        Elsewhere("tests/rate_limits.rs", "a_flush_of_the_log_asks_for_what_was_kept_back"),
+    ),
     ("FlushOptions.wait", Shown(wait)),
     ("FlushOptions.allow_write_stall", Elsewhere("tests/stalls.rs", "a_flush_that_may_slow_writers_down_does")),
     (

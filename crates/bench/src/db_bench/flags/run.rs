@@ -294,6 +294,36 @@ pub(super) const ROWS: &[Row] = &[
         "bytes a second that flushes and compactions may write; 0: no limit",
     ),
     row(
+        "rate_limiter_refill_period_us",
+        Kind::Integer,
+        "100000",
+        "microseconds whose bytes of rate_limiter_bytes_per_sec may go at once",
+    ),
+    row(
+        "rate_limiter_single_burst_bytes",
+        Kind::Integer,
+        "0",
+        "bytes of rate_limiter_bytes_per_sec that one grant has at most; 0: as many as may go at once",
+    ),
+    row(
+        "rate_limit_bg_reads",
+        Kind::Bool,
+        "false",
+        "rate_limiter_bytes_per_sec bounds what is read, by compactions and with rate_limit_user_ops, and no write",
+    ),
+    row(
+        "rate_limit_user_ops",
+        Kind::Bool,
+        "false",
+        "the reads of benchmarks wait for the rate limiter, before those of compactions",
+    ),
+    row(
+        "rate_limit_auto_wal_flush",
+        Kind::Bool,
+        "false",
+        "the writes of benchmarks wait for the rate limiter before they are logged",
+    ),
+    row(
         "rate_limiter_auto_tuned",
         Kind::Bool,
         "false",

@@ -2,9 +2,9 @@
 
 use super::Db;
 use crate::column_family::ColumnFamily;
-use crate::db::write;
+use crate::db::write::{self, wait_for_limiter};
 use crate::jobs::background_error::Reason;
-use crate::options::WriteOptions;
+use crate::options::{FlushWalOptions, WriteOptions};
 use ferrock_base::{Result, SequenceNumber};
 use ferrock_format::write_batch::WriteBatch;
 
@@ -247,10 +247,21 @@ impl Db {
     /// `Io` or `NoSpace` when the log cannot be written: writes are then refused until [`resume`](Self::resume), as
     /// what reached the log is unknown.
     pub fn flush_wal(&self, sync: bool) -> Result<()> {
+        self.flush_wal_with(&FlushWalOptions { sync, ..FlushWalOptions::default() })
+    }
+
+    /// As [`flush_wal`](Self::flush_wal), which may wait for the rate limiter before.
+    ///
+    /// # Errors
+    /// Those of [`flush_wal`](Self::flush_wal).
+    pub fn flush_wal_with(&self, options: &FlushWalOptions) -> Result<()> {
         let core = self.core();
         core.jobs.check_open()?;
         let logs = core.writes.logs();
-        let result = if sync { logs.sync() } else { logs.flush() };
+        if let Some(priority) = options.rate_limiter_priority {
+            wait_for_limiter(&core.options.load(), priority, logs.kept_back_bytes());
+        }
+        let result = if options.sync { logs.sync() } else { logs.flush() };
         result.inspect_err(|error| core.jobs.set_error(Reason::Write, error))
     }
 
