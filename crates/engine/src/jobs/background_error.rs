@@ -50,6 +50,17 @@ pub(crate) enum Severity {
     Fatal,
 }
 
+impl Severity {
+    /// The word for it in the LOG.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Soft => "soft",
+            Self::Hard => "hard",
+            Self::Fatal => "fatal",
+        }
+    }
+}
+
 /// The severity of an error that ended background work or a write.
 pub(crate) fn severity(reason: Reason, kind: ErrorKind) -> Severity {
     match (reason, kind) {

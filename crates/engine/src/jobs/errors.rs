@@ -1,6 +1,6 @@
 //! The background error of a database: entering it, the attempts to leave it, leaving it.
 
-use super::background_error::Reason;
+use super::background_error::{Reason, severity};
 use super::{JobScheduler, State};
 use ferrock_base::clock::Alarm;
 use ferrock_base::{Error, Result};
@@ -51,7 +51,8 @@ impl JobScheduler {
         let has_changed = locked.error.set(reason, error);
         if has_changed {
             self.has_error.store(true, Ordering::Release);
-            locked.lines.error(format!("writes stop after a failed {reason:?}: {error}"));
+            let severity = severity(reason, error.kind()).name();
+            locked.lines.error(format!("writes stop after a failed {reason:?} ({severity}): {error}"));
         }
         let starts_attempts = self.may_start_attempts(&mut locked);
         self.changed.notify_all();

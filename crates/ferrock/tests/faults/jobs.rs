@@ -16,6 +16,7 @@ use ferrock::{
 };
 use ferrock_vfs::{
     CrashPolicy, Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind, Trigger,
+    read_file,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -70,7 +71,13 @@ struct Kind {
     is_remote: bool,
     /// Rows may go.
     drops: bool,
+    /// What may fail so that writes stop, and how bad that is, as the LOG names it.
+    stops: &'static [&'static str],
 }
+
+const FLUSH: &str = "Flush (soft)";
+const COMPACTION: &str = "Compaction (soft)";
+const MANIFEST: &str = "Manifest (hard)";
 
 impl Kind {
     const fn new(
@@ -79,7 +86,20 @@ impl Kind {
         make: fn(&Db, &[ColumnFamily]),
         act: fn(&Db, &[ColumnFamily]) -> Result<()>,
     ) -> Self {
-        Self { name, options, make, act, compaction: None, is_remote: false, drops: false }
+        Self {
+            name,
+            options,
+            make,
+            act,
+            compaction: None,
+            is_remote: false,
+            drops: false,
+            stops: &[COMPACTION, MANIFEST],
+        }
+    }
+
+    const fn stops(self, stops: &'static [&'static str]) -> Self {
+        Self { stops, ..self }
     }
 
     const fn compacts(mut self, from: usize, to: usize, is_trivial_move: bool) -> Self {
@@ -207,22 +227,23 @@ fn atomic(db: &mut DbOptions, _: &mut ColumnFamilyOptions) {
 }
 
 const KINDS: &[Kind] = &[
-    Kind::new("flush", plain, memtables, flush_all),
-    Kind::new("flush that begins a MANIFEST", small_manifest, memtables, flush_all),
-    Kind::new("flush with blob files", blobs, memtables, flush_all),
-    Kind::new("atomic flush", atomic, memtables, flush_all),
+    Kind::new("flush", plain, memtables, flush_all).stops(&[FLUSH, MANIFEST]),
+    Kind::new("flush that begins a MANIFEST", small_manifest, memtables, flush_all).stops(&[FLUSH, MANIFEST]),
+    Kind::new("flush with blob files", blobs, memtables, flush_all).stops(&[FLUSH, MANIFEST]),
+    Kind::new("atomic flush", atomic, memtables, flush_all).stops(&[FLUSH, MANIFEST]),
     Kind::new("leveled", plain, overlapping, automatic).compacts(0, 6, false),
     Kind::new("leveled, with a new MANIFEST", small_manifest, overlapping, automatic).compacts(0, 6, false),
     Kind::new("within level 0", plain, small_above_large, automatic).compacts(0, 0, false),
-    Kind::new("trivial move", plain, disjoint, automatic).compacts(0, 6, true),
+    Kind::new("trivial move", plain, disjoint, automatic).compacts(0, 6, true).stops(&[MANIFEST]),
     Kind::new("universal", runs, overlapping, automatic),
     Kind::new("FIFO, merging", merging_queue, overlapping, automatic).compacts(0, 0, false),
-    Kind { drops: true, ..Kind::new("FIFO, dropping", queue, disjoint, automatic) },
+    Kind { drops: true, ..Kind::new("FIFO, dropping", queue, disjoint, automatic).stops(&[MANIFEST]) },
     Kind::new("by hand", plain, overlapping, by_hand).compacts(0, 6, false),
     Kind::new("named files", plain, overlapping, named_files).compacts(0, 6, false),
     Kind::new("in parts", in_parts, overlapping, by_hand),
     Kind::new("blob files are collected", blobs, overlapping, collecting),
-    Kind { is_remote: true, ..Kind::new("remote", plain, overlapping, automatic) },
+    // What a worker fails at is done here.
+    Kind { is_remote: true, ..Kind::new("remote", plain, overlapping, automatic).stops(&[MANIFEST]) },
 ];
 
 /// A copy of a database, over a file system that fails on command.
@@ -327,6 +348,14 @@ impl Trial {
         assert!(remote.is_empty(), "{what}: workers left {remote:?}");
     }
 
+    /// What failed so that writes stopped, and how bad that is, as the LOG says.
+    fn stops(&self) -> Vec<String> {
+        let log = read_file(&self.memory, &Path::new(DIRECTORY).join("LOG")).unwrap();
+        let log = String::from_utf8(log).unwrap();
+        let stops = log.lines().filter_map(|line| line.split_once("writes stop after a failed "));
+        stops.map(|(_, stop)| stop.split_once("): ").unwrap().0.to_owned() + ")").collect()
+    }
+
     fn number(&self, family: &ColumnFamily, property: &str) -> u64 {
         self.db.property_cf(family, property).unwrap().parse().unwrap()
     }
@@ -349,6 +378,17 @@ fn may_be_of_cleanup(operation: OperationKind, path: &str) -> bool {
     operation == OperationKind::Remove || is_of_footer
 }
 
+/// What may fail, and how bad that is, where an operation does: whether a table is lost or a MANIFEST is in doubt is told
+/// by the file. A directory is synced for either, and a blob file that is written has the name of a temporary file, as
+/// the next CURRENT has.
+fn is_stop_of(stop: &str, path: &str) -> bool {
+    match path {
+        "*.sst" | "*.blob" => stop != MANIFEST,
+        "*" | "*.dbtmp" => true,
+        _ => stop == MANIFEST,
+    }
+}
+
 /// One fault. False when the job has no such operation.
 fn strike(
     kind: &Kind,
@@ -357,6 +397,7 @@ fn strike(
     operation: OperationKind,
     path: &str,
     nth: u64,
+    stopped: &mut BTreeSet<String>,
 ) -> bool {
     let what = format!("{}: {operation:?} {nth} of {path}", kind.name);
     let trial = Trial::begin(kind, base);
@@ -372,6 +413,10 @@ fn strike(
         assert!(matches!(error.kind(), ErrorKind::Io | ErrorKind::NotFound), "{what}: {error}");
     }
     let what = format!("{what} ({outcome:?})");
+    let stops = trial.stops();
+    assert_eq!(stops.is_empty(), standing.is_none(), "{what}: {stops:?}, {standing:?}");
+    assert!(stops.iter().all(|stop| is_stop_of(stop, path)), "{what}: {stops:?}");
+    stopped.extend(stops);
     trial.check_rows(kind, expected, &what);
     if is_rolled_back(operation, path) {
         trial.check_files(&what);
@@ -418,15 +463,16 @@ fn run(kind: &Kind) {
     let Trial { db, families, .. } = made;
     drop(families);
     db.close().unwrap();
-    let mut struck = 0;
+    let (mut struck, mut stopped) = (0, BTreeSet::new());
     for &(operation, path) in OPERATIONS {
         let mut nth = 1;
-        while strike(kind, &base, &expected, operation, path, nth) {
+        while strike(kind, &base, &expected, operation, path, nth, &mut stopped) {
             struck += 1;
             nth += if nth < ALL_FAIL { 1 } else { 3 };
         }
     }
     assert!(struck > 3, "{}: {struck} operations failed", kind.name);
+    assert!(stopped.iter().eq(kind.stops), "{}: {stopped:?}", kind.name);
     println!("{}: {struck} operations failed", kind.name);
 }
 
