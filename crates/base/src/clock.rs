@@ -24,6 +24,11 @@ pub trait Clock: Send + Sync + fmt::Debug {
             self.sleep(duration);
         }
     }
+    /// As [`sleep_unless`](Self::sleep_unless), of a thread that waits for something to do: a clock whose sleeps take no
+    /// time does not pass this one, or the thread would have no end of moments to work at.
+    fn idle(&self, alarm: &Arc<Alarm>, duration: Duration) {
+        self.sleep_unless(alarm, duration);
+    }
 }
 
 /// Wakes a thread before its sleep by a clock is over.
@@ -162,6 +167,9 @@ impl Clock for ManualClock {
             }
             return;
         }
+        self.idle(alarm, duration);
+    }
+    fn idle(&self, alarm: &Arc<Alarm>, duration: Duration) {
         let until = self.monotonic_us().saturating_add(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX));
         self.alarms.lock().push(Arc::clone(alarm));
         self.sleepers.fetch_add(1, Ordering::AcqRel);
@@ -215,6 +223,22 @@ mod tests {
         }
         let alarm = Arc::new(Alarm::default());
         SystemClock::default().sleep_unless(&alarm, Duration::from_millis(1));
+    }
+
+    #[test]
+    fn an_idle_thread_waits_also_where_sleeps_are_passed() {
+        let clock = Arc::new(ManualClock::passing_sleeps(5));
+        let alarm = Arc::new(Alarm::default());
+        let (own, idle) = (Arc::clone(&alarm), Arc::clone(&clock));
+        #[expect(clippy::disallowed_methods, reason = "a test of what blocks a thread")]
+        let thread = std::thread::spawn(move || idle.idle(&own, Duration::from_secs(1)));
+        while clock.sleepers() != 1 {
+            std::thread::yield_now();
+        }
+        assert_eq!(clock.monotonic_us(), 5);
+        alarm.ring();
+        assert!(thread.join().is_ok());
+        assert_eq!((clock.monotonic_us(), clock.sleepers()), (5, 0));
     }
 
     #[test]

@@ -147,6 +147,9 @@ settings_options! {
     db.settings.stats_dump_period_sec:
         rocksdb_options_set_stats_dump_period_sec(c_uint),
         rocksdb_options_get_stats_dump_period_sec(c_uint);
+    db.settings.max_compaction_trigger_wakeup_seconds:
+        rocksdb_options_set_max_compaction_trigger_wakeup_seconds(u64),
+        rocksdb_options_get_max_compaction_trigger_wakeup_seconds(u64);
     db.settings.advise_random_on_open:
         rocksdb_options_set_advise_random_on_open(c_uchar),
         rocksdb_options_get_advise_random_on_open(c_uchar);
@@ -292,9 +295,6 @@ kept_texts! {
     flag skip_stats_update_on_db_open:
         rocksdb_options_set_skip_stats_update_on_db_open(c_uchar),
         rocksdb_options_get_skip_stats_update_on_db_open(c_uchar);
-    number max_compaction_trigger_wakeup_seconds:
-        rocksdb_options_set_max_compaction_trigger_wakeup_seconds(u64),
-        rocksdb_options_get_max_compaction_trigger_wakeup_seconds(u64);
     flag enable_pipelined_write:
         rocksdb_options_set_enable_pipelined_write(c_uchar),
         rocksdb_options_get_enable_pipelined_write(c_uchar);

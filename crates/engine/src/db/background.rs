@@ -127,6 +127,7 @@ pub(super) fn close(core: &DbCore) -> Result<()> {
     if !write::exclusively(core, || core.jobs.begin_closing()).unwrap_or(false) {
         return result;
     }
+    core.wakeups.wake();
     core.files.stop();
     remote::cancel(core);
     core.jobs.wait_for_the_end();

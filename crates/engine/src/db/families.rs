@@ -1,6 +1,6 @@
 //! Creating, dropping and listing column families.
 
-use super::DbCore;
+use super::{DbCore, wakeups};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::db::cleanup;
 use crate::db::flush;
@@ -45,6 +45,7 @@ pub(crate) fn create_column_family(
     core.events.log().header_once(&header);
     replace_option_notes(core, &place, &[""], notes);
     options_file::families_changed(core, are_default)?;
+    wakeups::settle(core);
     Ok(ColumnFamily { data })
 }
 
@@ -117,6 +118,7 @@ pub(crate) fn set_options_cf(core: &Arc<DbCore>, family: &ColumnFamily, changes:
         return Err(Error::new(ErrorKind::ColumnFamilyDropped, family.name().to_owned()));
     }
     core.jobs.schedule();
+    wakeups::settle(core);
     drop(installs);
     options_file::write_options_file(core)
 }
@@ -182,6 +184,7 @@ pub(crate) fn set_db_options(core: &Arc<DbCore>, changes: &[(&str, &str)]) -> Re
     core.writes.ask_for_room();
     core.jobs.raise_pools(places);
     core.jobs.schedule();
+    wakeups::settle(core);
     drop(installs);
     if is_log_written_otherwise {
         write::exclusively(core, || switch_memtable::switch_memtables(core, &[]))??;

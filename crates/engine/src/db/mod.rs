@@ -66,6 +66,7 @@ mod space;
 mod successive_merges;
 mod switch_memtable;
 mod versions;
+mod wakeups;
 mod write;
 
 use crate::column_family::{ColumnFamilyData, FamilyMap};
@@ -127,6 +128,7 @@ pub(crate) struct DbCore {
     pub(crate) reads: ReadPath,
     /// Has its own lock, which is a leaf.
     pub(crate) seqno_times: SeqnoTimes,
+    pub(crate) wakeups: wakeups::Wakeups,
 }
 
 impl DbCore {

@@ -19,6 +19,7 @@ use super::DbCore;
 use super::log_blobs::LogBlobs;
 use super::recovery::{LogRecovery, OpenLog, RecoveredLogs, RecoveringFamily};
 use super::switch_memtable::MAX_LIVE_LOGS;
+use super::wakeups::{self, Wakeups};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::db::cleanup;
 use crate::db::families;
@@ -294,6 +295,7 @@ impl Opener {
         core.jobs.raise_pools(Places::default());
         core.jobs.schedule();
         core.jobs.allow_attempts();
+        wakeups::settle(&core);
         if opens_later {
             later::open_tables(&core);
         }
@@ -497,6 +499,7 @@ impl Opener {
             events,
             families: ArcSwap::from_pointee(FamilyMap::default()),
             seqno_times: SeqnoTimes::default(),
+            wakeups: Wakeups::default(),
         });
         adopt_families(&core);
         if let Some(OpenFileBudget { process_limit, tables }) = budget {

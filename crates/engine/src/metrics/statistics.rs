@@ -60,6 +60,8 @@ counters! {
     fifo_max_size_compactions,
     /// Compactions that dropped tables for their age.
     fifo_ttl_compactions,
+    /// Looks for compactions that are due by age, by the thread that does nothing else.
+    age_looks,
     /// Bytes of the input tables.
     compaction_read_bytes,
     /// Bytes of the output tables.

@@ -29,6 +29,7 @@ pub const DATABASE: &[&str] = &[
     "max_manifest_file_size=1",
     "daily_offpeak_time_utc=00:00-23:59",
     "max_manifest_file_size=4096",
+    "max_compaction_trigger_wakeup_seconds=0",
     "max_manifest_space_amp_pct=0",
     "max_total_wal_size=1",
     "max_total_wal_size=100000",

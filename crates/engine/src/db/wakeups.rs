@@ -1,0 +1,121 @@
+//! A thread that looks for compactions which are due by age, while nothing else changes the tree.
+//!
+//! ```text
+//! open, new family, changed options: settle -> is an age looked at? --no--> no thread, or the one there ends
+//!                                                    | yes
+//!                                   sleep, look at all families, sleep, ...      closing: woken at once, ends
+//! ```
+//!
+//! Flushes, compactions and released snapshots have their family looked at; on a quiet database only time passes, and
+//! only this thread sees it. It looks every `max_compaction_trigger_wakeup_seconds`, and more often where a family has
+//! an age that five looks of this length would pass: as in RocksDB, what is due begins at most a fifth of its age late.
+//!
+//! Families whose ages are 30 days or more (the default of `ttl`) are no reason for a thread, unless
+//! `max_compaction_trigger_wakeup_seconds` was changed: a process may have thousands of databases, and RocksDB has one
+//! thread for all of theirs. Such a thread was rejected, because each database has a clock of its own.
+
+use super::DbCore;
+use crate::metrics::Statistics;
+use ferrock_base::clock::{Alarm, Clock};
+use ferrock_options::{ColumnFamilyOptions, DbSettings};
+use parking_lot::Mutex;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// The thread comes this often within the age of what it looks for.
+const LOOKS_WITHIN_AGE: u64 = 5;
+/// Ages from here on start no thread by themselves.
+const OLD_SECS: u64 = 30 * 24 * 3600;
+/// Longer sleeps are of no use, and some clocks have no end of them.
+const LONGEST_SLEEP_SECS: u64 = 365 * 24 * 3600;
+
+/// Whether the thread runs, and what wakes it.
+#[derive(Debug, Default)]
+pub(crate) struct Wakeups {
+    is_running: Mutex<bool>,
+    alarm: Arc<Alarm>,
+}
+
+impl Wakeups {
+    /// The thread looks at the options again, and ends where it is of no use.
+    pub(super) fn wake(&self) {
+        self.alarm.ring();
+    }
+}
+
+impl Drop for Wakeups {
+    fn drop(&mut self) {
+        self.alarm.ring();
+    }
+}
+
+/// Starts the thread where the options need it and it does not run; else has it look at them. Without a thread to be
+/// had, the next call tries again.
+pub(super) fn settle(core: &Arc<DbCore>) {
+    let mut is_running = core.wakeups.is_running.lock();
+    if *is_running {
+        return core.wakeups.wake();
+    }
+    if period_secs(core).is_none() {
+        return;
+    }
+    let (weak, clock, alarm) = (Arc::downgrade(core), Arc::clone(&core.env.clock), Arc::clone(&core.wakeups.alarm));
+    let began_us = clock.monotonic_us();
+    let started = core.env.spawner.spawn("ferrock:wakeups", Box::new(move || run(&weak, &*clock, &alarm, began_us)));
+    match started {
+        Ok(_) => *is_running = true,
+        Err(error) => core.events.log().warn(|| format!("what is due by age waits for other work: {error}")),
+    }
+}
+
+/// The body of the thread.
+fn run(core: &Weak<DbCore>, clock: &dyn Clock, alarm: &Arc<Alarm>, mut looked_us: u64) {
+    loop {
+        // Before anything is looked at: what changes from here on ends the sleep below.
+        alarm.arm();
+        let Some(core) = core.upgrade() else { return };
+        let mut is_running = core.wakeups.is_running.lock();
+        let Some(period_secs) = period_secs(&core) else {
+            *is_running = false;
+            return;
+        };
+        drop(is_running);
+        let (now_us, due_us) = (clock.monotonic_us(), looked_us.saturating_add(period_secs * 1_000_000));
+        if now_us >= due_us {
+            looked_us = now_us;
+            core.events.log().info(|| "looking for compactions that are due by age".to_owned());
+            core.jobs.ask_all_families();
+            Statistics::add(&core.metrics.statistics().age_looks, 1);
+            continue;
+        }
+        drop(core);
+        clock.idle(alarm, Duration::from_micros(due_us - now_us));
+    }
+}
+
+/// How often the thread looks; `None` where it is of no use.
+fn period_secs(core: &DbCore) -> Option<u64> {
+    if core.jobs.is_read_only() || core.jobs.is_closing() {
+        return None;
+    }
+    let families = core.families.load();
+    let youngest = families.iter().filter_map(|data| shortest_age_secs(&data.options.load())).min()?;
+    let longest = core.options.load().max_compaction_trigger_wakeup_seconds;
+    if youngest >= OLD_SECS && longest == DbSettings::default().max_compaction_trigger_wakeup_seconds {
+        return None;
+    }
+    Some(longest.min(youngest / LOOKS_WITHIN_AGE).clamp(1, LONGEST_SLEEP_SECS))
+}
+
+/// The shortest age that makes a table of a family due.
+fn shortest_age_secs(options: &ColumnFamilyOptions) -> Option<u64> {
+    let temperatures = &options.compaction_options_fifo.file_temperature_age_thresholds;
+    let ages = [
+        options.periodic_compaction_seconds,
+        options.ttl,
+        temperatures.first().map_or(0, |first| first.age),
+        u64::from(options.bottommost_file_compaction_delay),
+    ];
+    let ages = ages.into_iter().filter(|age| *age > 0 && *age <= u64::MAX / 2);
+    ages.min().filter(|_| !options.disable_auto_compactions)
+}
