@@ -24,8 +24,8 @@ pub trait Clock: Send + Sync + fmt::Debug {
             self.sleep(duration);
         }
     }
-    /// As [`sleep_unless`](Self::sleep_unless), of a thread that waits for something to do: a clock whose sleeps take no
-    /// time does not pass this one, or the thread would have no end of moments to work at.
+    /// As [`sleep_unless`](Self::sleep_unless), of a thread that waits for something to do: a clock whose sleeps take
+    /// no time does not pass this one, or the thread would have no end of moments to work at.
     fn idle(&self, alarm: &Arc<Alarm>, duration: Duration) {
         self.sleep_unless(alarm, duration);
     }

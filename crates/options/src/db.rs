@@ -137,9 +137,9 @@ option_table! {
         /// Seconds between two dumps of statistics into the LOG; 0: none.
         mutable stats_dump_period_sec: u32 = 600;
         /// Most seconds between two looks for compactions that are due by age (`ttl`, `periodic_compaction_seconds`,
-        /// `bottommost_file_compaction_delay`, ages of temperatures) while nothing else changes the tree; 0 counts as 1.
-        /// Where a family has an age of less than five times as long, the looks are a fifth of it apart. At the default
-        /// there are none where all ages are 30 days, the default of `ttl`, or more.
+        /// `bottommost_file_compaction_delay`, ages of temperatures) while nothing else changes the tree; 0 counts as
+        /// 1. Where a family has an age of less than five times as long, the looks are a fifth of it apart. At the
+        /// default there are none where all ages are 30 days, the default of `ttl`, or more.
         mutable max_compaction_trigger_wakeup_seconds: u64 = 43200;
     }
 }

@@ -5,8 +5,8 @@
 //! ring may read the file itself, and what lies in a cache or a mapping is free. Requests are not cut at the limiter's
 //! burst: the limiter grants a long one in pieces, and the device then gets it whole.
 //!
-//! What a thread would wait for where it must not, it leaves to another one: a read that is polled by a task, or that is
-//! started ahead of need, waits for the limiter on a thread of the file system.
+//! What a thread would wait for where it must not, it leaves to another one: a read that is polled by a task, or that
+//! is started ahead of need, waits for the limiter on a thread of the file system.
 
 use std::path::Path;
 use std::sync::Arc;

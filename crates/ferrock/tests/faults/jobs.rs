@@ -378,9 +378,9 @@ fn may_be_of_cleanup(operation: OperationKind, path: &str) -> bool {
     operation == OperationKind::Remove || is_of_footer
 }
 
-/// What may fail, and how bad that is, where an operation does: whether a table is lost or a MANIFEST is in doubt is told
-/// by the file. A directory is synced for either, and a blob file that is written has the name of a temporary file, as
-/// the next CURRENT has.
+/// What may fail, and how bad that is, where an operation does: whether a table is lost or a MANIFEST is in doubt is
+/// told by the file. A directory is synced for either, and a blob file that is written has the name of a temporary
+/// file, as the next CURRENT has.
 fn is_stop_of(stop: &str, path: &str) -> bool {
     match path {
         "*.sst" | "*.blob" => stop != MANIFEST,
