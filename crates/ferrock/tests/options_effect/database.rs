@@ -1,6 +1,6 @@
 //! Options of a whole database, but for those about how files are asked for: `files.rs`.
 
-use crate::Effect::{self, Elsewhere, Shown};
+use crate::Effect::{self, Shown};
 use crate::common::threads::RecordingSpawner;
 use crate::files;
 use crate::setup::{
@@ -82,7 +82,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("stats_dump_period_sec", Shown(stats_dump_period_sec)),
     (
         "max_compaction_trigger_wakeup_seconds",
-        Elsewhere("tests/wakeups.rs", "the_option_says_how_often_ages_are_looked_at"),
+        Effect::Elsewhere("tests/wakeups.rs", "the_option_says_how_often_ages_are_looked_at"),
     ),
 ];
 
