@@ -6,9 +6,9 @@ use crate::super_version::SuperVersionCell;
 use arc_swap::ArcSwap;
 use ferrock_base::byte_text::to_bytes;
 use ferrock_base::{Error, InternalComparator, Result};
-use ferrock_memtable::{MemTable, MemTableOptions, MemoryTracker};
+use ferrock_memtable::{Companion, MemTable, MemTableOptions, MemoryTracker};
 use ferrock_table::adaptive::HashIndexChoice;
-use ferrock_tree::blob::BlobCache;
+use ferrock_tree::blob::{BlobCache, DirectBlobs, DirectPlace};
 use ferrock_tree::table_cache::TableCache;
 use ferrock_tree::version::Version;
 use std::borrow::Cow;
@@ -70,6 +70,8 @@ pub(crate) struct ColumnFamilyData {
     pub(crate) hash_index_choice: Arc<HashIndexChoice>,
     /// Told of the memory of memtables.
     memory_tracker: Option<Arc<dyn MemoryTracker>>,
+    /// Where values are written at once, if the family was opened for that.
+    direct: Option<DirectPlace>,
     /// Replaced by the leader of the writers, under the lock of the scheduler of jobs.
     pub(crate) memtable: ArcSwap<MemTable>,
     pub(crate) super_version: SuperVersionCell<SuperVersion>,
@@ -91,9 +93,11 @@ impl ColumnFamilyData {
         table_cache: Arc<TableCache>,
         blob_cache: Option<Arc<BlobCache>>,
         memory_tracker: Option<Arc<dyn MemoryTracker>>,
+        direct: Option<DirectPlace>,
     ) -> Arc<Self> {
         let comparator = InternalComparator::new(options.comparator.clone());
-        let memtable = new_memtable(&options, memory_tracker.clone());
+        let direct = direct.filter(|_| options.enable_blob_files && options.enable_blob_direct_write);
+        let memtable = new_memtable(&options, memory_tracker.clone(), direct.clone());
         let super_version = Arc::new(SuperVersion {
             memtable: Arc::clone(&memtable),
             immutable: Vec::new(),
@@ -109,6 +113,7 @@ impl ColumnFamilyData {
             table_cache,
             blob_cache,
             memory_tracker,
+            direct,
             memtable: ArcSwap::new(memtable),
             super_version: SuperVersionCell::new(super_version),
             is_dropped: AtomicBool::new(false),
@@ -120,7 +125,21 @@ impl ColumnFamilyData {
 
     /// An empty memtable as the options want it now.
     pub(crate) fn new_memtable(&self) -> Arc<MemTable> {
-        new_memtable(&self.options.load(), self.memory_tracker.clone())
+        new_memtable(&self.options.load(), self.memory_tracker.clone(), self.direct.clone())
+    }
+
+    /// True when values are written to blob files at once.
+    pub(crate) fn writes_directly(&self) -> bool {
+        self.direct.is_some()
+    }
+
+    /// The memtables whose values may be in blob files that no version has.
+    pub(crate) fn direct_memtables(&self) -> Vec<Arc<MemTable>> {
+        if self.direct.is_none() {
+            return Vec::new();
+        }
+        let pinned = self.super_version.load();
+        std::iter::once(&pinned.memtable).chain(&pinned.immutable).cloned().collect()
     }
 
     /// True when `memtable`, one of this family, wants to be flushed: for its bytes, its range deletions, or what scans
@@ -139,7 +158,11 @@ impl ColumnFamilyData {
 }
 
 /// An empty memtable as the options want it.
-fn new_memtable(options: &ColumnFamilyOptions, tracker: Option<Arc<dyn MemoryTracker>>) -> Arc<MemTable> {
+fn new_memtable(
+    options: &ColumnFamilyOptions,
+    tracker: Option<Arc<dyn MemoryTracker>>,
+    direct: Option<DirectPlace>,
+) -> Arc<MemTable> {
     let prefix_bloom_bits = (options.write_buffer_size as f64 * options.memtable_prefix_bloom_size_ratio) as usize * 8;
     let in_place_locks = if options.inplace_update_support { options.inplace_update_num_locks } else { 0 };
     Arc::new(MemTable::new(MemTableOptions {
@@ -153,6 +176,7 @@ fn new_memtable(options: &ColumnFamilyOptions, tracker: Option<Arc<dyn MemoryTra
         huge_page_bytes: options.memtable_huge_page_size,
         hint_prefixes: options.memtable_insert_with_hint_prefix_extractor.0.clone(),
         in_place_locks,
+        companion: direct.map(|place| -> Arc<dyn Companion> { Arc::new(DirectBlobs::new(place)) }),
     }))
 }
 
@@ -174,6 +198,8 @@ pub(crate) struct FamilyMap {
     has_in_place: bool,
     /// Some family has puts that are changes.
     has_callback: bool,
+    /// Some family writes values to blob files at once.
+    has_direct: bool,
     /// Grows with every change: what was checked against another generation must be checked again.
     generation: u64,
 }
@@ -184,6 +210,7 @@ impl FamilyMap {
         if data.id == 0 {
             self.default = Some(Arc::clone(&data));
         }
+        self.has_direct |= data.writes_directly();
         let options = data.options.load();
         self.has_in_place |= options.inplace_update_support;
         self.has_callback |= options.inplace_update_support && options.inplace_callback.is_some();
@@ -235,6 +262,10 @@ impl FamilyMap {
 
     pub(crate) fn has_callback(&self) -> bool {
         self.has_callback
+    }
+
+    pub(crate) fn has_direct(&self) -> bool {
+        self.has_direct
     }
 
     pub(crate) fn generation(&self) -> u64 {

@@ -36,5 +36,5 @@ mod vector;
 
 pub use deleted_runs::{DeletedRuns, RunId, WalkId};
 pub use iter::MemTableIter;
-pub use memtable::{MemTable, MemTableKind, MemTableOptions};
+pub use memtable::{Companion, MemTable, MemTableKind, MemTableOptions};
 pub use tracker::MemoryTracker;

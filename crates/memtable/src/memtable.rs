@@ -21,7 +21,11 @@ use ferrock_base::internal_key::{LookupKey, TRAILER_SIZE, pack_trailer, trailer,
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::range_tombstone::{FragmentedRangeTombstones, RangeTombstone};
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
+use std::any::Any;
 use std::sync::Arc;
+
+/// What lives as long as a memtable: whoever holds the one holds the other.
+pub trait Companion: Any + std::fmt::Debug + Send + Sync {}
 
 /// The structure that holds the point entries of a memtable, as RocksDB's factories have them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,6 +78,8 @@ pub struct MemTableOptions {
     /// Locks for [`MemTable::add_in_place`]; 0: values are not written over. They are not, either, with comparators for
     /// which keys of different bytes can be equal, and in a vector.
     pub in_place_locks: usize,
+    /// Kept until the memtable is dropped: the files, for example, that its entries refer to.
+    pub companion: Option<Arc<dyn Companion>>,
 }
 
 impl Default for MemTableOptions {
@@ -89,6 +95,7 @@ impl Default for MemTableOptions {
             huge_page_bytes: 0,
             hint_prefixes: None,
             in_place_locks: 0,
+            companion: None,
         }
     }
 }
@@ -270,6 +277,7 @@ pub struct MemTable {
     pub(crate) value_locks: Option<ValueLocks>,
     /// There are neither a filter nor locks to look at before a search.
     is_bare: bool,
+    companion: Option<Arc<dyn Companion>>,
 }
 
 impl std::fmt::Debug for MemTable {
@@ -301,9 +309,17 @@ impl MemTable {
             is_flush_wanted: AtomicBool::new(false),
             rep: MemTableRep::new(&nodes, &options),
             tracked: TrackedMemory::new(options.tracker),
+            companion: options.companion,
             nodes,
             counters: Counters::new(),
         }
+    }
+
+    /// What the memtable was made with to be kept as long as it, if it is of this type.
+    #[must_use]
+    pub fn companion<C: Companion>(&self) -> Option<&C> {
+        let companion: &dyn Any = &**self.companion.as_ref()?;
+        companion.downcast_ref()
     }
 
     /// The order of the keys.

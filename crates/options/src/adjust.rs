@@ -134,7 +134,23 @@ impl ColumnFamilyOptions {
         adjusted.extend(self.table.bring_into_bounds());
         self.adjust_write_buffers(&mut adjusted);
         self.adjust_levels(&mut adjusted);
+        self.adjust_direct_writes(&mut adjusted);
         adjusted
+    }
+
+    fn adjust_direct_writes(&mut self, adjusted: &mut Vec<Adjustment>) {
+        let s = &mut self.settings;
+        let (is_wanted, partitions) = (s.enable_blob_direct_write, s.blob_direct_write_partitions.max(1));
+        bring(
+            adjusted,
+            "enable_blob_direct_write",
+            &mut s.enable_blob_direct_write,
+            is_wanted && s.enable_blob_files,
+            || "of no effect without enable_blob_files".to_owned(),
+        );
+        bring(adjusted, "blob_direct_write_partitions", &mut s.blob_direct_write_partitions, partitions, || {
+            "no number of files".to_owned()
+        });
     }
 
     fn adjust_write_buffers(&mut self, adjusted: &mut Vec<Adjustment>) {
@@ -188,6 +204,19 @@ mod tests {
     fn defaults_need_no_adjustment() {
         assert_eq!(notes(&mut ColumnFamilyOptions::default()), Vec::<String>::new());
         assert!(DbOptions::default().adjust().is_empty());
+    }
+
+    #[test]
+    fn direct_writes_need_blob_files() {
+        let mut options = ColumnFamilyOptions::default();
+        (options.enable_blob_direct_write, options.blob_direct_write_partitions) = (true, 0);
+        let expected = [
+            "enable_blob_direct_write = true is of no effect without enable_blob_files; false is used",
+            "blob_direct_write_partitions = 0 is no number of files; 1 is used",
+        ];
+        assert_eq!(notes(&mut options), expected);
+        (options.enable_blob_direct_write, options.enable_blob_files) = (true, true);
+        assert_eq!(notes(&mut options), Vec::<String>::new());
     }
 
     #[test]

@@ -343,6 +343,11 @@ option_table! {
         /// Values of at least `min_blob_size` bytes are written to blob files, and tables refer to them: compactions
         /// then copy references instead of values.
         mutable enable_blob_files: bool = false;
+        /// With `enable_blob_files`: such values are written to blob files at once, by the writer, and the log and the
+        /// memtable have references in their place.
+        fixed enable_blob_direct_write: bool = false;
+        /// Blob files of a family that take such values in turn. 0 is 1.
+        fixed blob_direct_write_partitions: u32 = 1;
         /// Bytes from which on a value goes into a blob file. An empty value never does.
         mutable min_blob_size: u64 = 0;
         /// Bytes after which a blob file is finished and another begun.

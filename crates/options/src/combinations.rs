@@ -150,6 +150,7 @@ pub fn check_family(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> 
             "Periodic Compaction is only supported in Block-Based Table format. ",
         ),
     ])?;
+    check_direct_writes(db, family)?;
     check_fifo(db, family)?;
     check_universal(family)?;
     check_table(family)?;
@@ -158,6 +159,47 @@ pub fn check_family(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> 
 
 fn is_protection(text: &str) -> bool {
     ["", "0", "1", "2", "4", "8"].contains(&text)
+}
+
+/// Values that go to blob files at once want one writer of memtables, and in RocksDB no other way to write.
+fn check_direct_writes(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> {
+    if !family.enable_blob_direct_write {
+        return Ok(());
+    }
+    let is_on = |name: &str| db.passthrough.get(DB_OPTIONS, name).is_some_and(|value| value == "true");
+    let mempurge = family.passthrough.get(COLUMN_FAMILY_OPTIONS, "experimental_mempurge_threshold");
+    first([
+        (
+            is_on("enable_pipelined_write"),
+            UNSUPPORTED,
+            "Blob direct write v1 does not support pipelined writes. (enable_blob_direct_write needs \
+             enable_pipelined_write = false)",
+        ),
+        (
+            db.allow_concurrent_memtable_write,
+            UNSUPPORTED,
+            "Blob direct write v1 does not support concurrent memtable writes. (enable_blob_direct_write needs \
+             allow_concurrent_memtable_write = false)",
+        ),
+        (
+            is_on("unordered_write"),
+            UNSUPPORTED,
+            "Blob direct write v1 does not support unordered writes. (enable_blob_direct_write needs unordered_write = \
+             false)",
+        ),
+        (
+            is_on("two_write_queues"),
+            UNSUPPORTED,
+            "Blob direct write v1 does not support two write queues. (enable_blob_direct_write needs two_write_queues = \
+             false)",
+        ),
+        (
+            mempurge.is_some_and(|value| value.parse::<f64>().is_ok_and(|threshold| threshold > 0.0)),
+            UNSUPPORTED,
+            "Blob direct write does not support MemPurge. (enable_blob_direct_write needs \
+             experimental_mempurge_threshold = 0)",
+        ),
+    ])
 }
 
 fn check_fifo(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> {
@@ -327,6 +369,15 @@ mod tests {
                 "The garbage ratio threshold for forcing",
             ),
             ("table_factory=PlainTable;ttl=7", "TTL is only supported"),
+            ("enable_blob_direct_write=true", "does not support concurrent memtable writes"),
+            (
+                "enable_blob_direct_write=true;allow_concurrent_memtable_write=false;enable_pipelined_write=true",
+                "does not support pipelined writes",
+            ),
+            (
+                "enable_blob_direct_write=true;allow_concurrent_memtable_write=false;experimental_mempurge_threshold=1.5",
+                "does not support MemPurge",
+            ),
             ("table_factory=PlainTable;periodic_compaction_seconds=7", "Periodic Compaction is only supported"),
             ("block_based_table_factory={no_block_cache=true;cache_index_and_filter_blocks=true}", "is disabled"),
             ("block_based_table_factory={index_type=kHashSearch}", "prefix_extractor is not given"),

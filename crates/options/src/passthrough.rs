@@ -79,12 +79,10 @@ pub const DB_OPTIONS: &[DefaultText] = &[
 
 /// Options of a column family without effect.
 pub const COLUMN_FAMILY_OPTIONS: &[DefaultText] = &[
-    ("blob_direct_write_partitions", "1"),
     ("block_protection_bytes_per_key", "0"),
     ("cf_allow_ingest_behind", "false"),
     ("compression_manager", "nullptr"),
     ("disallow_memtable_writes", "false"),
-    ("enable_blob_direct_write", "false"),
     ("experimental_mempurge_threshold", "0.000000"),
     ("max_write_buffer_size_to_maintain", "0"),
     ("memtable_batch_lookup_optimization", "false"),
@@ -109,7 +107,6 @@ const HINTS: &[&str] = &[
     "async_wal_precreate",
     "avoid_unnecessary_blocking_io",
     "background_close_inactive_wals",
-    "blob_direct_write_partitions",
     "compaction_verify_record_count",
     "db_host_id",
     "db_log_dir",

@@ -485,7 +485,7 @@ mod tests {
     #[test]
     fn what_cannot_be_had_is_kept_and_said() {
         let text = "[DBOptions]\n recycle_log_file_num=3\n max_background_jobs=many\n tomorrow=1\n\
-                    [CFOptions \"default\"]\n merge_operator=MyOwn\n num_levels=0\n enable_blob_direct_write=true\n";
+                    [CFOptions \"default\"]\n merge_operator=MyOwn\n num_levels=0\n disallow_memtable_writes=true\n";
         let loaded = from_file(&OptionsFile::parse(text.as_bytes()).unwrap());
         assert_eq!(loaded.notes.len(), 6, "{:#?}", loaded.notes);
         assert_eq!(loaded.unknown, ["tomorrow"]);
@@ -494,7 +494,7 @@ mod tests {
         assert_eq!(family.num_levels, 2, "the nearest for levels");
         let back = to_file(&loaded.db, &loaded.column_families).format().unwrap();
         for kept in
-            ["# ferrock: tomorrow=1", "recycle_log_file_num=3", "merge_operator=MyOwn", "enable_blob_direct_write=true"]
+            ["# ferrock: tomorrow=1", "recycle_log_file_num=3", "merge_operator=MyOwn", "disallow_memtable_writes=true"]
         {
             assert!(back.contains(kept), "{kept}");
         }

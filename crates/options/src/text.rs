@@ -380,7 +380,6 @@ mod tests {
             ("memtable_factory={id=vector;nonsense=1}", InvalidArgument, "not recognized: memtable_factory"),
             ("memtable_factory={id=hash_linkedlist;log_when_flash=maybe}", InvalidArgument, "maybe"),
             ("two_write_queues=true", NotSupported, "two_write_queues"),
-            ("enable_blob_direct_write=true", NotSupported, "enable_blob_direct_write"),
             ("table_factory=CuckooTable", NotSupported, "CuckooTable"),
             ("compaction_filter=Mine", NotSupported, "Mine"),
             ("compaction_filter_factory=Mine", NotSupported, "Mine"),

@@ -1,6 +1,6 @@
 //! The database as the host of its jobs, and how it ends.
 
-use super::{DbCore, auto_resume, cleanup, compact, flush, options_file, properties, remote, write};
+use super::{DbCore, auto_resume, cleanup, compact, direct_writes, flush, options_file, properties, remote, write};
 use crate::column_family::ColumnFamilyData;
 use crate::jobs::{IdleWait, Job, JobHost, PickedCompaction, Places, StoppedBy, Wanted};
 use crate::options::WaitForCompactOptions;
@@ -101,9 +101,11 @@ pub(super) fn cancel_all_background_work(core: &DbCore, wait: bool) -> Result<()
     Ok(())
 }
 
-/// True when there are writes that only a flush keeps, and the options say that it has to.
+/// True when there are writes that only a flush keeps, and the options say that it has to; and when values are in blob
+/// files that only the log knows, whatever the options say.
 fn is_flush_owed(core: &DbCore) -> bool {
-    core.writes.has_unlogged_writes() && !core.options.load().avoid_flush_during_shutdown && !core.jobs.has_error()
+    let has_unlogged = core.writes.has_unlogged_writes() && !core.options.load().avoid_flush_during_shutdown;
+    (has_unlogged || direct_writes::has_files(core)) && !core.jobs.has_error()
 }
 
 fn flush_all(core: &DbCore) -> Result<()> {

@@ -41,7 +41,10 @@ pub(super) fn delete_unneeded_files(core: &DbCore) {
 fn needed_files(core: &DbCore) -> NeededFiles {
     let next = core.versions.next_file_number();
     let min_pending_output = core.files.oldest_pending().map_or(next, |pending| pending.min(next));
-    let live = core.versions.live_files();
+    // Before the versions: what memtables let go of meanwhile is in one of them.
+    let kept = core.files.kept();
+    let mut live = core.versions.live_files();
+    live.blob_files.extend(kept);
     core.files.set_has_zombies(!live.zombie_tables.is_empty());
     let oldest_log = core.writes.logs().oldest();
     let min_log = core.versions.oldest_needed_log();

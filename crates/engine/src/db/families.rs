@@ -3,6 +3,7 @@
 use super::{DbCore, wakeups};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::db::cleanup;
+use crate::db::direct_writes;
 use crate::db::flush;
 use crate::db::options_file;
 use crate::db::switch_memtable;
@@ -235,7 +236,9 @@ pub(crate) fn create_family(
         let table_cache = core.new_table_cache(id, &options);
         let memory = switch_memtable::memory_tracker(core);
         let blob_cache = core.new_blob_cache(&options);
-        let data = ColumnFamilyData::new(id, name.to_owned(), options, version, table_cache, blob_cache, memory);
+        let direct = core.direct_place(id, &table_cache);
+        let name = name.to_owned();
+        let data = ColumnFamilyData::new(id, name, options, version, table_cache, blob_cache, memory, direct);
         core.jobs.add_family(Arc::clone(&data), core.writes.logs().current_number());
         let preserves_times = data.options.load().preserve_internal_time_seconds > 0;
         change_families(core, |families| families.insert(Arc::clone(&data)));
@@ -282,6 +285,7 @@ fn make_drop_durable(core: &DbCore, data: &ColumnFamilyData) -> Result<()> {
     let release = flush::log_release(core, Some(LogChange::Drop { id: data.id }));
     check_manifest(core, core.versions.drop_column_family(data.id, release))?;
     core.jobs.remove_family(data.id);
+    direct_writes::abandon(data);
     core.writes.ask_for_room();
     let released = core.writes.logs().release_before(core.versions.min_log_number_to_keep());
     drop(installs);

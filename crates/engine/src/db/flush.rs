@@ -14,14 +14,14 @@
 //! that was dropped meanwhile is left out.
 
 use super::job_env::JobPlace;
-use super::{DbCore, job_env, space, switch_memtable, write};
+use super::{DbCore, direct_writes, job_env, space, switch_memtable, write};
 use crate::column_family::ColumnFamilyData;
 use crate::jobs::background_error::Reason;
 use crate::jobs::{FlushInput, FlushScope, LogChange, StoppedBy, Switch};
 use crate::metrics::Statistics;
 use ferrock_base::compaction_filter::TableFileCreationReason;
 use ferrock_base::{ErrorKind, FileNumber, Result};
-use ferrock_format::version_edit::{NewFile, VersionEdit};
+use ferrock_format::version_edit::{BlobFileAddition, BlobFileGarbage, NewFile, VersionEdit};
 use ferrock_memtable::MemTable;
 use ferrock_options::{FlushEvent, FlushOptions};
 use ferrock_tree::job::{FlushJob, JobOutput};
@@ -35,7 +35,23 @@ pub(super) struct FamilyFlush {
     pub(super) memtables: Vec<Arc<MemTable>>,
     log_number_after: FileNumber,
     pub(super) output: JobOutput,
+    /// The files with the values that were written at once.
+    direct: (Vec<BlobFileAddition>, Vec<BlobFileGarbage>),
     elapsed_us: u64,
+}
+
+impl FamilyFlush {
+    /// What the MANIFEST is to know of the files.
+    pub(super) fn edit(&self) -> VersionEdit {
+        let (additions, garbage) = self.direct.clone();
+        VersionEdit {
+            log_number: Some(self.log_number_after),
+            new_files: self.output.files.clone(),
+            blob_file_additions: self.output.blob_files.iter().cloned().chain(additions).collect(),
+            blob_file_garbages: garbage,
+            ..VersionEdit::for_column_family(self.data.id)
+        }
+    }
 }
 
 /// The body of a flush job.
@@ -67,7 +83,7 @@ fn flush_once(core: &DbCore, scope: &FlushScope) -> Result<Flushed> {
         return Ok(Flushed::default());
     }
     if core.families.load().len() > 1 {
-        let synced = core.writes.logs().sync_closed();
+        let synced = direct_writes::sync_all(core).and_then(|()| core.writes.logs().sync_closed());
         if let Err(error) = synced {
             core.jobs.set_error(Reason::Write, &error);
             discard(core, &flushes);
@@ -87,13 +103,7 @@ fn install(core: &DbCore, flushes: Vec<FamilyFlush>) -> Result<(Vec<FamilyFlush>
     let installs = core.installs.lock();
     let exists = |flush: &FamilyFlush| core.versions.family(flush.data.id).is_some();
     let (flushes, dropped): (Vec<_>, Vec<_>) = flushes.into_iter().partition(exists);
-    let edit_of = |flush: &FamilyFlush| VersionEdit {
-        log_number: Some(flush.log_number_after),
-        new_files: flush.output.files.clone(),
-        blob_file_additions: flush.output.blob_files.clone(),
-        ..VersionEdit::for_column_family(flush.data.id)
-    };
-    let mut edits: Vec<VersionEdit> = flushes.iter().map(edit_of).collect();
+    let mut edits: Vec<VersionEdit> = flushes.iter().map(FamilyFlush::edit).collect();
     let flushed: Vec<(u32, usize)> = flushes.iter().map(|flush| (flush.data.id, flush.memtables.len())).collect();
     let mut released = Vec::new();
     if let Some(first) = edits.first_mut() {
@@ -119,10 +129,13 @@ pub(super) fn write_tables(core: &DbCore, inputs: Vec<FlushInput>) -> Result<Vec
     let mut flushes: Vec<FamilyFlush> = Vec::new();
     for FlushInput { data, memtables, log_number_after } in inputs {
         let before = core.env.clock.monotonic_us();
-        match write_level_0(core, &data, &memtables, TableFileCreationReason::Flush) {
-            Ok(output) => {
+        let written = direct_writes::complete(core, &memtables)
+            .and_then(|files| Ok((write_level_0(core, &data, &memtables, TableFileCreationReason::Flush)?, files)));
+        match written {
+            Ok((output, files)) => {
                 let elapsed_us = core.env.clock.monotonic_us().saturating_sub(before);
-                flushes.push(FamilyFlush { data, memtables, log_number_after, output, elapsed_us });
+                let direct = direct_writes::additions(&files, &output.blobs);
+                flushes.push(FamilyFlush { data, memtables, log_number_after, output, direct, elapsed_us });
             }
             // What it wrote counts for nothing, and the others go on without it.
             Err(error) if error.kind() == ErrorKind::ColumnFamilyDropped => {}

@@ -72,7 +72,7 @@ impl Resolver<'_> {
         let id = record.column_family();
         let data = id.and_then(|id| self.families.get(id)).cloned();
         let Some((data, callback)) = data.and_then(|data| Some((Arc::clone(&data), callback_of(&data)?))) else {
-            return self.copy(record);
+            return copy_record(&mut self.out, record);
         };
         match *record {
             Record::Put { column_family, key, value } => {
@@ -105,7 +105,7 @@ impl Resolver<'_> {
             }
             _ => {}
         }
-        self.copy(record)
+        copy_record(&mut self.out, record)
     }
 
     fn learn(&mut self, data: &ColumnFamilyData, key: &[u8], known: Known) {
@@ -148,24 +148,27 @@ impl Resolver<'_> {
         let options = ReadOptions { fill_cache: false, ..ReadOptions::default() };
         Ok(search::get(self.core, data, &options, key)?.map(PinnedValue::into_vec))
     }
+}
 
-    fn copy(&mut self, record: &Record<'_>) -> Result<()> {
-        let out = &mut self.out;
-        match *record {
-            Record::Put { column_family, key, value } => out.put_cf(column_family, key, value),
-            Record::Delete { column_family, key } => out.delete_cf(column_family, key),
-            Record::SingleDelete { column_family, key } => out.single_delete_cf(column_family, key),
-            Record::Merge { column_family, key, operand } => out.merge_cf(column_family, key, operand),
-            Record::DeleteRange { column_family, begin, end } => out.delete_range_cf(column_family, begin, end),
-            Record::BlobIndex { column_family, key, index } => out.put_blob_index_cf(column_family, key, index),
-            Record::PutEntity { column_family, key, entity } => out.put_encoded_entity_cf(column_family, key, entity),
-            Record::TimedPut { column_family, key, value_and_time } => match value_and_time.split_last_chunk() {
-                Some((value, time)) => out.timed_put_cf(column_family, key, value, u64::from_le_bytes(*time)),
-                None => Err(Error::corruption("a timed put without its time")),
-            },
-            Record::LogData(data) => out.put_log_data(data),
-            Record::Noop => out.mark_noop(),
-            _ => Err(Error::not_supported("two-phase commit records in a batch")),
-        }
+/// Appends a record to a batch as it is.
+///
+/// # Errors
+/// `NotSupported` for markers of two-phase commit.
+pub(super) fn copy_record(out: &mut WriteBatch, record: &Record<'_>) -> Result<()> {
+    match *record {
+        Record::Put { column_family, key, value } => out.put_cf(column_family, key, value),
+        Record::Delete { column_family, key } => out.delete_cf(column_family, key),
+        Record::SingleDelete { column_family, key } => out.single_delete_cf(column_family, key),
+        Record::Merge { column_family, key, operand } => out.merge_cf(column_family, key, operand),
+        Record::DeleteRange { column_family, begin, end } => out.delete_range_cf(column_family, begin, end),
+        Record::BlobIndex { column_family, key, index } => out.put_blob_index_cf(column_family, key, index),
+        Record::PutEntity { column_family, key, entity } => out.put_encoded_entity_cf(column_family, key, entity),
+        Record::TimedPut { column_family, key, value_and_time } => match value_and_time.split_last_chunk() {
+            Some((value, time)) => out.timed_put_cf(column_family, key, value, u64::from_le_bytes(*time)),
+            None => Err(Error::corruption("a timed put without its time")),
+        },
+        Record::LogData(data) => out.put_log_data(data),
+        Record::Noop => out.mark_noop(),
+        _ => Err(Error::not_supported("two-phase commit records in a batch")),
     }
 }

@@ -36,6 +36,7 @@ mod background;
 mod cleanup;
 mod compact;
 mod destroy;
+mod direct_writes;
 mod families;
 mod flush;
 mod in_memory;
@@ -83,7 +84,7 @@ use arc_swap::ArcSwap;
 use ferrock_base::{InternalComparator, Result, SequenceNumber};
 use ferrock_cache::EntryRole;
 use ferrock_table::{ReadStats, ReadTier, TableBlockCache};
-use ferrock_tree::blob::{BlobCache, OwnedBlobView};
+use ferrock_tree::blob::{BlobCache, DirectPlace, KeepFiles, OwnedBlobView};
 use ferrock_tree::places::TablePaths;
 use ferrock_tree::table_cache::{MutableTableCacheParams, TableCache, TableCacheParams};
 use ferrock_tree::version::{Version, VersionSet};
@@ -191,6 +192,16 @@ impl DbCore {
         Some(Arc::new(BlobCache::new(cache, self.reads.blob_session(), charged_to)))
     }
 
+    /// Where a family's values are written at once, if it is opened for that.
+    pub(crate) fn direct_place(&self, column_family_id: u32, tables: &TableCache) -> Option<DirectPlace> {
+        Some(DirectPlace {
+            file_system: Arc::clone(&self.env.file_system),
+            directory: tables.paths().directory(0).to_path_buf(),
+            column_family_id,
+            keeper: Arc::clone(&self.files) as Arc<dyn KeepFiles>,
+        })
+    }
+
     /// What the entries of a version have in blob files, for a job in the background.
     pub(crate) fn blobs_for_job(&self, column_family_id: u32, version: Arc<Version>) -> Arc<OwnedBlobView> {
         Arc::new(OwnedBlobView {
@@ -204,6 +215,12 @@ impl DbCore {
             read_tier: ReadTier::All,
             context: ReadContext { rate_limiter_priority: Some(IoPriority::Low), ..ReadContext::default() },
         })
+    }
+
+    /// Makes everything that was logged durable, and the values that it refers to.
+    pub(crate) fn sync_logs(&self) -> Result<()> {
+        direct_writes::sync_all(self)?;
+        self.writes.logs().sync()
     }
 
     #[inline]

@@ -16,7 +16,7 @@ mod tree;
 pub(crate) use tree::open_tree;
 
 use super::DbCore;
-use super::log_blobs::LogBlobs;
+use super::log_blobs::{LogBlobs, LoggedValues};
 use super::recovery::{LogRecovery, OpenLog, RecoveredLogs, RecoveringFamily};
 use super::switch_memtable::MAX_LIVE_LOGS;
 use super::wakeups::{self, Wakeups};
@@ -551,6 +551,7 @@ fn adopt_families(core: &DbCore) {
     for view in core.versions.families() {
         let table_cache = core.new_table_cache(view.id, &view.options);
         let blob_cache = core.new_blob_cache(&view.options);
+        let direct = core.direct_place(view.id, &table_cache).filter(|_| !core.jobs.is_read_only());
         let data = ColumnFamilyData::new(
             view.id,
             view.name,
@@ -559,6 +560,7 @@ fn adopt_families(core: &DbCore) {
             table_cache,
             blob_cache,
             switch_memtable::memory_tracker(core),
+            direct,
         );
         families.insert(Arc::clone(&data));
         states.push(FamilyJobs::new(data, view.log_number));
@@ -666,6 +668,7 @@ fn log_recovery(core: &DbCore) -> LogRecovery<'_> {
         min_log_number: core.versions.oldest_needed_log(),
         min_log_number_to_keep: core.versions.min_log_number_to_keep(),
         info_log: core.events.log(),
+        values: LoggedValues { source: core.reads.blob_source(), is_read_only: core.jobs.is_read_only() },
     }
 }
 
@@ -698,13 +701,13 @@ fn recover_and_begin(core: &DbCore) -> Result<()> {
         && recovered.logs.len() < MAX_LIVE_LOGS
         && !recovered.is_damaged
         && core.options.load().avoid_flush_during_recovery
-        && !blobs.is_any_closed();
+        && !blobs.is_any_needed(&recovered);
     if !keeps_memtables {
         for data in core.families.load().iter() {
             flush_recovered(core, data, &mut edits, &mut blobs)?;
         }
     }
-    edits.values_mut().for_each(|edit| blobs.complete(edit));
+    edits.values_mut().try_for_each(|edit| blobs.add_files(core, &recovered.blob_ends, edit))?;
     if let Some(last) = recovered.last_sequence {
         core.writes.raise_visible(last);
         core.versions.advance_last_sequence(last);
@@ -713,7 +716,11 @@ fn recover_and_begin(core: &DbCore) -> Result<()> {
         core.versions.mark_file_number_used(*newest);
     }
     begin_log(core, &recovered, keeps_memtables)?;
-    commit_recovery(core, recovered, edits, keeps_memtables)
+    commit_recovery(core, recovered, edits, keeps_memtables)?;
+    if !keeps_memtables {
+        blobs.remove_unused(core);
+    }
+    Ok(())
 }
 
 fn begin_log(core: &DbCore, recovered: &RecoveredLogs, keeps_memtables: bool) -> Result<()> {

@@ -12,6 +12,9 @@
 //!
 //! Without `paranoid_checks` damage is passed over in every mode.
 //!
+//! A record may refer to values in blob files that were written just before it ([`log_blobs`](super::log_blobs)). One
+//! whose value is not there or not whole is damaged, too; in mode `tolerate_corrupted_tail_records` it ends the log.
+//!
 //! Where a recovery stops in the middle of the logs, or passes over damage, what it found goes into tables at once,
 //! whatever `avoid_flush_during_recovery` says: a damaged log that stayed needed would be read again, by the rules of
 //! whatever mode is set then, and what was written since lies behind the damage. So no log has to say where an earlier
@@ -22,11 +25,12 @@
 //! Nothing is changed on disk here, so an open that fails leaves the directory as it was
 //! (tables written on the way are unreferenced and go with the next open).
 
+use super::log_blobs::{LoggedValues, Values};
 use crate::column_family::ColumnFamilyData;
 use crate::info_log::InfoLog;
 use crate::write::insert::{InsertMode, Inserter, Target, prepared_transactions};
 use crate::write::wal;
-use ferrock_base::{Error, ErrorKind, FileNumber, Result, SequenceNumber};
+use ferrock_base::{Error, ErrorKind, FileNumber, Result, SequenceNumber, ValueType};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::log::{BLOCK_SIZE_BYTES, BlockSource, LogEvent, LogReader, WalRecoveryMode};
 use ferrock_format::write_batch::{HEADER_SIZE_BYTES, Record, WriteBatchRef};
@@ -55,6 +59,8 @@ pub(crate) struct RecoveredLogs {
     /// The logs are not whole: reading stopped somewhere, passed over damage, or took a record that was cut off for the
     /// end.
     pub(crate) is_damaged: bool,
+    /// How far the references reach into blob files that no version has.
+    pub(crate) blob_ends: BTreeMap<FileNumber, u64>,
 }
 
 /// Where the logs are and how to read them.
@@ -68,6 +74,8 @@ pub(crate) struct LogRecovery<'a> {
     /// No log before this one is kept. Those from it up to `min_log_number` hold prepared transactions.
     pub(crate) min_log_number_to_keep: FileNumber,
     pub(crate) info_log: &'a InfoLog,
+    /// Values that records refer to.
+    pub(crate) values: LoggedValues<'a>,
 }
 
 /// A log that is open, so that it can be read to its end though a writer beside removes its name.
@@ -92,6 +100,8 @@ enum Taken {
     Yes,
     /// The rest of this log is not to be read.
     Stop,
+    /// A value that the record refers to is not there.
+    WithoutValue(Error),
 }
 
 struct Progress {
@@ -266,6 +276,7 @@ impl LogRecovery<'_> {
                     progress.outcome.is_damaged |=
                         progress.begins_at == LogStart::NothingRead && physical_offset >= BLOCK_SIZE_BYTES as u64;
                     match self.take_record(number, data, families, progress) {
+                        Ok(Taken::WithoutValue(error)) => self.lost_value(number, physical_offset, &error, progress)?,
                         Ok(taken) => taken,
                         Err(error) if error.is_corruption() => {
                             self.damaged(number, physical_offset, error.message(), progress)?
@@ -305,6 +316,16 @@ impl LogRecovery<'_> {
             ))
             .at_offset(offset)),
         }
+    }
+
+    /// A value was written before the record, and is gone: the machine stopped before either was durable. That is an
+    /// end of the log that was cut off, as it is where the record itself is not whole.
+    fn lost_value(&self, number: FileNumber, offset: u64, error: &Error, progress: &mut Progress) -> Result<Taken> {
+        let what = format!("a value that the record refers to is lost: {error}");
+        if self.mode == WalRecoveryMode::TolerateCorruptedTailRecords && !self.passes_over_damage() {
+            return Ok(self.stop(number, offset, &what, progress));
+        }
+        self.damaged(number, offset, &what, progress)
     }
 
     fn stop(&self, number: FileNumber, offset: u64, what: &str, progress: &mut Progress) -> Taken {
@@ -367,6 +388,9 @@ impl LogRecovery<'_> {
         if progress.announces_gaps && first > progress.next {
             self.missing(progress.next, SequenceNumber(first.0 - 1), progress)?;
         }
+        if let Values::Lost(error) = self.check_values(number, &batch, families, &mut progress.outcome.blob_ends)? {
+            return Ok(Taken::WithoutValue(error));
+        }
         let mut inserter = Inserter::new(InsertMode::Exclusive, first, |id| {
             Ok(match families.get(&id) {
                 Some(family) if family.log_number <= number => {
@@ -383,6 +407,27 @@ impl LogRecovery<'_> {
         let last = SequenceNumber(progress.next.0 - 1);
         progress.outcome.last_sequence = progress.outcome.last_sequence.max(Some(last));
         Ok(Taken::Yes)
+    }
+
+    /// Looks at the values that the entries of a batch refer to.
+    fn check_values(
+        &self,
+        number: FileNumber,
+        batch: &WriteBatchRef<'_>,
+        families: &BTreeMap<u32, RecoveringFamily>,
+        ends: &mut BTreeMap<FileNumber, u64>,
+    ) -> Result<Values> {
+        for record in batch.iter() {
+            let Some((id, value_type, key, value)) = record?.as_entry() else { continue };
+            if !matches!(value_type, ValueType::BlobIndex | ValueType::WideColumnEntity) {
+                continue;
+            }
+            let Some(family) = families.get(&id).filter(|family| family.log_number <= number) else { continue };
+            if let Values::Lost(error) = self.values.check(&family.data, value_type, key, value, ends)? {
+                return Ok(Values::Lost(error));
+            }
+        }
+        Ok(Values::Whole)
     }
 
     /// A family whose tables are newer than the point where reading stopped would be ahead of the others.

@@ -97,12 +97,10 @@ fn commit_resume(core: &DbCore, log_number: FileNumber, flushes: Vec<FamilyFlush
         let flush = flushes.iter().find(|flush| flush.data.id == view.id);
         edits.push(VersionEdit {
             log_number: Some(log_number),
-            new_files: flush.map(|flush| flush.output.files.clone()).unwrap_or_default(),
-            blob_file_additions: flush.map(|flush| flush.output.blob_files.clone()).unwrap_or_default(),
             min_log_number_to_keep: (view.id == 0).then_some(log_number),
             // What failed keeps its numbers: they are not given out again.
             last_sequence: Some(visible),
-            ..VersionEdit::for_column_family(view.id)
+            ..flush.map_or_else(|| VersionEdit::for_column_family(view.id), FamilyFlush::edit)
         });
     }
     let applied = core.versions.log_and_apply_atomic(edits);

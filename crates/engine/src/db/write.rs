@@ -9,6 +9,7 @@
 
 use super::DbCore;
 use crate::column_family::FamilyMap;
+use crate::db::direct_writes::{self, Replaced};
 use crate::db::{in_place_updates, successive_merges, switch_memtable};
 use crate::jobs::background_error::Reason;
 use crate::metrics::Statistics;
@@ -220,12 +221,23 @@ fn lead(core: &DbCore, guard: &LeaderGuard<'_, WriteRequest, WriteGroup>, mut re
     let statistics = core.metrics.statistics();
     let group_number = Statistics::get(&statistics.write_groups);
     let mut timer = GroupTimer::start(&*core.env.clock, group_number, group_bytes, options.sync);
+    let mut replaced = Replaced::default();
     let mut verdict = Ok(());
+    let mut log_bytes = group_bytes;
+    if families.has_direct() {
+        verdict = direct_writes::replace(core, &families, &mut request, &mut members).map(|batches| replaced = batches);
+        verdict = verdict.inspect_err(|error| note_value_error(core, error));
+        if verdict.is_ok() && options.sync {
+            verdict = direct_writes::sync_all(core);
+        }
+        let works = std::iter::once(&request).chain(members.iter().filter_map(Member::work));
+        log_bytes = works.map(WriteRequest::byte_size).sum();
+    }
     if options.disable_wal {
         core.writes.note_unlogged();
-    } else {
+    } else if verdict.is_ok() {
         if let Some(priority) = options.rate_limiter_priority {
-            wait_for_limiter(&db_options, priority, logged_bytes(group_bytes));
+            wait_for_limiter(&db_options, priority, logged_bytes(log_bytes));
         }
         verdict = append_group(core, &request, &members, first, count, options.sync);
         timer.lap(&statistics.wal_us);
@@ -259,7 +271,8 @@ fn lead(core: &DbCore, guard: &LeaderGuard<'_, WriteRequest, WriteGroup>, mut re
         core.writes.publish(SequenceNumber(first.0 - 1 + count));
         core.seqno_times.note(SequenceNumber(first.0 - 1 + count), &*core.env.clock);
     }
-    note_group(core, members.len() as u64 + 1, count, group_bytes as u64, &options);
+    note_group(core, members.len() as u64 + 1, count, [group_bytes, log_bytes], &options);
+    replaced.put_back(&mut request, &mut members);
     for member in members {
         member.finish(verdict.clone());
     }
@@ -284,14 +297,23 @@ fn merges_on_write(families: &FamilyMap, request: &WriteRequest, members: &[Memb
     })
 }
 
-fn note_group(core: &DbCore, batches: u64, keys: u64, bytes: u64, options: &WriteOptions) {
+/// A value that cannot be taken fails its group alone; a file that failed, the writes behind it, too.
+fn note_value_error(core: &DbCore, error: &Error) {
+    if !matches!(error.kind(), ErrorKind::InvalidArgument | ErrorKind::NotSupported | ErrorKind::Corruption) {
+        core.jobs.set_error(Reason::Write, error);
+    }
+}
+
+/// `bytes` are those of the batches, and those that a log gets.
+fn note_group(core: &DbCore, batches: u64, keys: u64, bytes: [usize; 2], options: &WriteOptions) {
+    let [bytes, log_bytes] = bytes.map(|bytes| bytes as u64);
     let statistics = core.metrics.statistics();
     Statistics::add(&statistics.write_groups, 1);
     Statistics::add(&statistics.batches_written, batches);
     Statistics::add(&statistics.keys_written, keys);
     Statistics::add(&statistics.bytes_written, bytes);
     if !options.disable_wal {
-        Statistics::add(&statistics.wal_bytes, bytes);
+        Statistics::add(&statistics.wal_bytes, log_bytes);
     }
     if options.sync {
         Statistics::add(&statistics.wal_syncs, 1);

@@ -35,7 +35,7 @@ use crate::info_log::InfoLog;
 use deletion::{Deletion, Removal};
 use ferrock_base::{FileNumber, Result};
 use ferrock_format::file_name::{self, FileKind};
-use ferrock_tree::blob::{BlobSource, closed_file};
+use ferrock_tree::blob::{BlobSource, KeepFiles, closed_file};
 use ferrock_tree::job::WrittenFiles;
 use ferrock_tree::places::{FilePlaces, is_same};
 use ferrock_tree::table_cache::OpenTables;
@@ -65,6 +65,8 @@ pub(crate) struct FileRegistryParts {
 struct State {
     /// Numbers of files being written.
     pending: BTreeSet<FileNumber>,
+    /// Blob files that memtables refer to.
+    kept: BTreeSet<FileNumber>,
     /// Clean-ups that were begun or asked for and are not over.
     cleanups: usize,
     /// Threads open tables behind the open.
@@ -160,6 +162,26 @@ impl FileRegistry {
         let number = new_number();
         state.pending.insert(number);
         number
+    }
+
+    /// Keeps the blob file of a number that `new_number` gives, until it is [let go](KeepFiles::let_go). In one step,
+    /// as [`reserve`](Self::reserve).
+    pub(crate) fn keep(&self, new_number: impl FnOnce() -> FileNumber) -> FileNumber {
+        let mut state = self.state.lock();
+        let number = new_number();
+        state.kept.insert(number);
+        number
+    }
+
+    /// The blob files that memtables refer to.
+    pub(crate) fn kept(&self) -> Vec<FileNumber> {
+        self.state.lock().kept.iter().copied().collect()
+    }
+
+    /// Removes a blob file that a crash has left and that nothing refers to.
+    pub(crate) fn remove_orphan(&self, directory: &Path, number: FileNumber) {
+        self.blob_source.evict(number);
+        self.remove_quietly(directory, file_name::blob(number), "removing a blob file without use", Removal::AtOnce);
     }
 
     /// Ends that files of a job are pending: a Version has them, or the MANIFEST may have them and keeps account
@@ -407,6 +429,30 @@ impl FileRegistry {
         self.places.has_separate_logs()
             && is_same(directory, &self.database)
             && self.file_system.file_size(&directory.join(name)).map_or(true, |bytes| bytes > 0)
+    }
+}
+
+impl KeepFiles for FileRegistry {
+    fn let_go(&self, directory: &Path, numbers: &[FileNumber], are_abandoned: bool) {
+        let mut state = self.state.lock();
+        for number in numbers {
+            state.kept.remove(number);
+            state.note(directory, file_name::blob(*number));
+        }
+        if !are_abandoned || state.is_stopped {
+            return;
+        }
+        state.cleanups += 1;
+        drop(state);
+        numbers.iter().for_each(|number| self.remove_orphan(directory, *number));
+        self.state.lock().cleanups -= 1;
+        self.ended.notify_all();
+    }
+}
+
+impl std::fmt::Debug for FileRegistry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FileRegistry").field("database", &self.database).finish_non_exhaustive()
     }
 }
 

@@ -33,8 +33,8 @@ const RECORD_HEADER: u64 = BLOB_RECORD_HEADER_SIZE as u64;
 pub(crate) enum FooterRule {
     /// The MANIFEST has the file: it was closed properly.
     Required,
-    /// The MANIFEST does not have it: its writer may have crashed.
-    Optional,
+    /// The MANIFEST does not have it: its writer may have crashed, or is still writing.
+    Absent,
 }
 
 /// The range of the file that is read for one value.
@@ -52,8 +52,10 @@ pub struct BlobFileReader {
     file: Arc<dyn RandomAccessFile>,
     header: BlobFileHeader,
     compression: CompressionType,
-    /// Where the records end.
+    /// Where the records end, or ended when the file was opened.
     end: u64,
+    /// It was opened as one that may have no footer yet.
+    may_grow: bool,
 }
 
 impl BlobFileReader {
@@ -78,13 +80,49 @@ impl BlobFileReader {
             .at_offset(8));
         }
         let compression = CompressionType::try_from(header.compression).map_err(|error| error.at_offset(13))?;
-        let end = match (read_footer(&**file), rule) {
-            (Ok(_), _) => size - FOOTER,
-            (Err(error), FooterRule::Required) => return Err(error),
-            (Err(error), FooterRule::Optional) if !error.is_corruption() => return Err(error),
-            (Err(_), FooterRule::Optional) => size,
+        let end = match rule {
+            FooterRule::Required => {
+                read_footer(&**file)?;
+                size - FOOTER
+            }
+            // A value may look like a footer.
+            FooterRule::Absent => size,
         };
-        Ok(Self { file: Arc::clone(file), header, compression, end })
+        Ok(Self { file: Arc::clone(file), header, compression, end, may_grow: rule == FooterRule::Absent })
+    }
+
+    /// False when the file was opened before the value was written.
+    pub(super) fn covers(&self, reference: &BlobReference) -> bool {
+        !self.may_grow || reference.offset.saturating_add(reference.size_bytes) <= self.end
+    }
+
+    /// True for a file that was opened as one that may have no footer yet.
+    pub(super) fn may_grow(&self) -> bool {
+        self.may_grow
+    }
+
+    /// The bytes of the header.
+    pub(super) fn header_bytes(&self) -> Vec<u8> {
+        self.header.encode()
+    }
+
+    /// How far the records go that are whole, from the first one on, and how many they are.
+    pub(super) fn whole_records(&self) -> Result<(u64, u64)> {
+        let (mut offset, mut count) = (HEADER, 0);
+        while offset < self.end {
+            match self.verify_record(offset) {
+                Ok(end) => (offset, count) = (end, count + 1),
+                Err(error) if error.is_corruption() => break,
+                Err(error) => return Err(self.in_file(error)),
+            }
+        }
+        Ok((offset, count))
+    }
+
+    /// The record at an offset, verified.
+    pub(super) fn record_bytes(&self, offset: u64) -> Result<Vec<u8>> {
+        let end = self.verify_record(offset).map_err(|error| self.in_file(error))?;
+        self.read_range(offset, end - offset, &ReadContext::default()).map_err(|error| self.in_file(error))
     }
 
     /// The value that `reference` refers to, stored for `user_key`. Errors name file and offset.

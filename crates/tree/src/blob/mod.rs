@@ -26,6 +26,8 @@
 mod async_read;
 mod cache;
 mod collection;
+mod cut_off;
+mod direct;
 mod file_reader;
 mod file_writer;
 mod flow;
@@ -35,6 +37,8 @@ mod source;
 pub use async_read::BlobRead;
 pub use cache::{BlobCache, BlobCacheSession};
 pub use collection::BlobCollection;
+pub use cut_off::complete_file;
+pub use direct::{DirectBlobs, DirectOptions, DirectPlace, KeepFiles};
 pub use file_reader::BlobFileReader;
 pub(crate) use file_writer::{BlobEncoder, BlobFileParams, BlobFileWriter};
 pub use flow::{BlobFlow, for_each_reference};

@@ -72,22 +72,23 @@ impl BlobSource {
         self.capacity.store(capacity(max_open_files), Ordering::Relaxed);
     }
 
-    /// The file, if it is open.
-    fn get_if_open(&self, number: FileNumber) -> Option<Arc<BlobFileReader>> {
+    /// The file, if it is open and was not opened before the value was written.
+    fn get_if_open(&self, reference: &BlobReference) -> Option<Arc<BlobFileReader>> {
         let open = self.open.read();
-        let slot = open.get(&number)?;
+        let slot = open.get(&reference.file_number).filter(|slot| slot.reader.covers(reference))?;
         slot.was_used.store(true, Ordering::Relaxed);
         Some(Arc::clone(&slot.reader))
     }
 
-    /// The open file.
+    /// The open file of a reference.
     pub(crate) fn get(
         &self,
-        number: FileNumber,
+        reference: &BlobReference,
         column_family_id: u32,
         rule: FooterRule,
     ) -> Result<Arc<BlobFileReader>> {
-        if let Some(reader) = self.get_if_open(number) {
+        let number = reference.file_number;
+        if let Some(reader) = self.get_if_open(reference) {
             return Ok(reader);
         }
         // Opened without the lock: two readers may both do it, and the first one's is kept.
@@ -103,9 +104,10 @@ impl BlobSource {
         let file = limited(file, self.read_limiter.as_ref());
         let reader = Arc::new(BlobFileReader::open(file, column_family_id, rule)?);
         let mut open = self.open.write();
-        if let Some(slot) = open.get(&number) {
-            return Ok(Arc::clone(&slot.reader));
-        }
+        match open.get(&number) {
+            Some(slot) if slot.reader.covers(reference) => return Ok(Arc::clone(&slot.reader)),
+            _ => open.remove(&number),
+        };
         while open.len() >= self.capacity.load(Ordering::Relaxed) {
             let unused = open.iter().find(|(_, slot)| !slot.was_used.swap(false, Ordering::Relaxed));
             let victim = unused.or_else(|| open.iter().next()).map(|(number, _)| *number);
@@ -125,6 +127,14 @@ impl BlobSource {
     /// Removes a file that is to be deleted.
     pub fn evict(&self, number: FileNumber) {
         self.open.write().remove(&number);
+    }
+
+    /// Closes a file that was opened while it was written.
+    fn evict_growing(&self, number: FileNumber) {
+        let mut open = self.open.write();
+        if open.get(&number).is_some_and(|slot| slot.reader.may_grow()) {
+            open.remove(&number);
+        }
     }
 
     /// Files open now.
@@ -207,7 +217,7 @@ impl BlobView<'_> {
 
     /// The file of a reference, if it is open.
     pub fn open_file(&self, reference: &BlobReference) -> Option<Arc<BlobFileReader>> {
-        self.source.get_if_open(reference.file_number)
+        self.source.get_if_open(reference)
     }
 
     /// The file of a reference, opened if necessary. Other references may share the result: [`explain`](Self::explain)
@@ -216,9 +226,8 @@ impl BlobView<'_> {
     /// # Errors
     /// Those of opening the file: `Io`, and `Corruption` when its header or footer is damaged.
     pub fn file(&self, reference: &BlobReference) -> Result<Arc<BlobFileReader>> {
-        let number = reference.file_number;
-        let rule = if self.knows(reference) { FooterRule::Required } else { FooterRule::Optional };
-        self.source.get(number, self.column_family_id, rule)
+        let rule = if self.knows(reference) { FooterRule::Required } else { FooterRule::Absent };
+        self.source.get(reference, self.column_family_id, rule)
     }
 
     fn knows(&self, reference: &BlobReference) -> bool {
@@ -261,7 +270,10 @@ impl BlobView<'_> {
     pub fn verify_all(&self) -> Result<()> {
         let mut numbers = self.version.blob_files().keys();
         numbers.try_for_each(|number| {
-            self.source.get(*number, self.column_family_id, FooterRule::Required)?.verify_checksums()
+            // One that was opened while it was written is not known to have its end.
+            self.source.evict_growing(*number);
+            let reference = BlobReference { file_number: *number, offset: 0, size_bytes: 0, compression: 0 };
+            self.source.get(&reference, self.column_family_id, FooterRule::Required)?.verify_checksums()
         })
     }
 }

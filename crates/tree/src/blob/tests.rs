@@ -39,6 +39,11 @@ fn blob_file(number: u64, pairs: &[(&str, &str)], has_footer: bool) -> (Vec<u8>,
     (bytes, references)
 }
 
+/// A reference that any file covers.
+fn whole(number: u64) -> BlobReference {
+    BlobReference { file_number: FileNumber(number), offset: 0, size_bytes: 0, compression: 0 }
+}
+
 struct Bench {
     file_system: Arc<MemoryFileSystem>,
     source: BlobSource,
@@ -140,7 +145,7 @@ fn a_blob_file_that_nothing_uses_is_closed_for_want_of_descriptors() {
     let places = Arc::new(FilePlaces::new("/db".into(), "/db".into(), &[]));
     let tables = Arc::new(OpenTables::new(-1, Some(OpenFileBudget::new(2))));
     let source = BlobSource::new(Arc::new(limited.clone()), places, RandomAccessOptions::default(), -1, tables);
-    let open = |number| source.get(FileNumber(number), FAMILY, FooterRule::Required);
+    let open = |number| source.get(&whole(number), FAMILY, FooterRule::Required);
     (1..5).for_each(|number| drop(open(number).unwrap()));
     assert_eq!((source.open_files(), limited.open_files()), (2, 2));
     let _in_use = (open(1).unwrap(), open(2).unwrap());
@@ -256,7 +261,7 @@ fn a_file_without_footer_is_read_only_when_the_version_does_not_have_it() {
 fn a_file_of_another_family_is_refused() {
     let bench = Bench::new(-1);
     bench.write(1, &blob_file(1, &PAIRS, true).0);
-    let opened = bench.source.get(FileNumber(1), FAMILY + 1, FooterRule::Required);
+    let opened = bench.source.get(&whole(1), FAMILY + 1, FooterRule::Required);
     assert!(opened.unwrap_err().to_string().contains("of column family 3, not 4"));
 }
 
@@ -323,7 +328,7 @@ fn the_record_of_a_key_is_found_by_other_bytes_that_the_order_calls_equal() {
     let long = "b".repeat(20_000);
     let (bytes, references) = blob_file(1, &[("apple", "one"), (&long, "two"), ("c", "three")], true);
     bench.write(1, &bytes);
-    let file = bench.source.get(FileNumber(1), FAMILY, FooterRule::Required).unwrap();
+    let file = bench.source.get(&whole(1), FAMILY, FooterRule::Required).unwrap();
     let first_byte = Comparator::Custom(Arc::new(FirstByte));
     let read = |key: &str, reference, order| {
         [false, true].map(|verify| {

@@ -261,7 +261,7 @@ impl Db {
         if let Some(priority) = options.rate_limiter_priority {
             wait_for_limiter(&core.options.load(), priority, logs.kept_back_bytes());
         }
-        let result = if options.sync { logs.sync() } else { logs.flush() };
+        let result = if options.sync { core.sync_logs() } else { logs.flush() };
         result.inspect_err(|error| core.jobs.set_error(Reason::Write, error))
     }
 
