@@ -32,7 +32,7 @@ use crate::jobs::background_error::Reason;
 use crate::options::ColumnFamilyOptions;
 use crate::write::queue::Member;
 use crate::write::request::{WriteGroup, WriteRequest};
-use ferrock_base::{Error, Result};
+use ferrock_base::{Error, FileNumber, Result};
 use ferrock_format::blob_index::BlobReference;
 use ferrock_format::version_edit::{BlobFileAddition, BlobFileGarbage};
 use ferrock_format::wide_column::{WideColumn, decode_entity, encode_columns};
@@ -249,12 +249,33 @@ pub(super) fn has_files(core: &DbCore) -> bool {
         })
 }
 
+/// Everything that was written is in tables, and the logs are needless: what failed in files of memtables without
+/// entries is of no use any more, and must fail no later sync.
+pub(super) fn forget_failed(core: &DbCore) {
+    for data in core.families.load().iter().filter(|data| data.writes_directly()) {
+        let memtable = data.memtable.load_full();
+        if let Some(blobs) = memtable.companion::<DirectBlobs>().filter(|_| memtable.is_empty()) {
+            blobs.forget_failed();
+        }
+    }
+}
+
 /// The family is gone: its files go with its memtables.
 pub(super) fn abandon(data: &ColumnFamilyData) {
     for memtable in data.direct_memtables() {
         if let Some(blobs) = memtable.companion::<DirectBlobs>() {
             blobs.abandon();
         }
+    }
+}
+
+/// The memtables are in tables that refer to none of these files: they go with the memtables.
+pub(super) fn abandon_files(memtables: &[Arc<MemTable>], numbers: &[FileNumber]) {
+    if numbers.is_empty() {
+        return;
+    }
+    for blobs in memtables.iter().filter_map(|memtable| memtable.companion::<DirectBlobs>()) {
+        blobs.abandon_files(numbers);
     }
 }
 

@@ -37,6 +37,8 @@ pub(super) struct FamilyFlush {
     pub(super) output: JobOutput,
     /// The files with the values that were written at once.
     direct: (Vec<BlobFileAddition>, Vec<BlobFileGarbage>),
+    /// Such files to which the table does not refer.
+    unused: Vec<FileNumber>,
     elapsed_us: u64,
 }
 
@@ -135,7 +137,9 @@ pub(super) fn write_tables(core: &DbCore, inputs: Vec<FlushInput>) -> Result<Vec
             Ok((output, files)) => {
                 let elapsed_us = core.env.clock.monotonic_us().saturating_sub(before);
                 let direct = direct_writes::additions(&files, &output.blobs);
-                flushes.push(FamilyFlush { data, memtables, log_number_after, output, direct, elapsed_us });
+                let is_unused = |number: &FileNumber| !direct.0.iter().any(|file| file.number == *number);
+                let unused = files.iter().map(|file| file.number).filter(is_unused).collect();
+                flushes.push(FamilyFlush { data, memtables, log_number_after, output, direct, unused, elapsed_us });
             }
             // What it wrote counts for nothing, and the others go on without it.
             Err(error) if error.kind() == ErrorKind::ColumnFamilyDropped => {}
@@ -159,7 +163,8 @@ pub(super) fn end_flushes(core: &DbCore, flushes: Vec<FamilyFlush>) -> Vec<Flush
 }
 
 fn end_flush(core: &DbCore, flush: FamilyFlush) -> FlushEvent {
-    let FamilyFlush { data, memtables, output, elapsed_us, .. } = flush;
+    let FamilyFlush { data, memtables, output, unused, elapsed_us, .. } = flush;
+    direct_writes::abandon_files(&memtables, &unused);
     let (file, blob_bytes) = (output.files.first().cloned(), output.blob_size_bytes());
     open_new_tables(core, &data, output.files.iter().map(|file| file.number));
     note_flush(core, &data, file, blob_bytes, memtables.len(), elapsed_us)

@@ -107,6 +107,8 @@ pub(super) struct LogBlobs {
     written: BTreeMap<u32, BlobFlow>,
     /// Files that the edits add.
     added: BTreeSet<FileNumber>,
+    /// The oldest blob file that each table refers to which was there before the logs were read, and the table.
+    tables: Vec<(FileNumber, FileNumber)>,
 }
 
 impl LogBlobs {
@@ -159,17 +161,8 @@ impl LogBlobs {
     /// Removes what nothing refers to. The edits were applied, and no log is needed. Complete files are left to the
     /// clean-up.
     pub(super) fn remove_unused(&self, core: &DbCore) {
-        let families = core.families.load();
-        let tables: Vec<(FileNumber, FileNumber)> = families
-            .iter()
-            .filter_map(|data| core.versions.current(data.id))
-            .flat_map(|version| {
-                let named = version.files().filter_map(|(_, file)| Some((file.oldest_blob_file_number?, file.number)));
-                named.collect::<Vec<_>>()
-            })
-            .collect();
         for (number, (directory, closed)) in &self.unknown {
-            let may_be_named = tables.iter().any(|(oldest, table)| oldest <= number && number < table);
+            let may_be_named = self.tables.iter().any(|(oldest, table)| oldest <= number && number < table);
             if closed.is_none() && !self.added.contains(number) && !may_be_named {
                 core.files.remove_orphan(directory, *number);
             }
@@ -181,6 +174,10 @@ impl LogBlobs {
 pub(super) fn find_log_blobs(core: &DbCore) -> Result<LogBlobs> {
     let known = core.versions.live_files().blob_files;
     let mut found = LogBlobs::default();
+    for view in core.versions.families() {
+        let files = view.current.files();
+        found.tables.extend(files.filter_map(|(_, file)| Some((file.oldest_blob_file_number?, file.number))));
+    }
     for directory in core.files.places().table_directories() {
         let names = core.env.file_system.children(&directory)?;
         let names: Vec<_> = names.iter().filter_map(|name| file_name::parse(name)).collect();

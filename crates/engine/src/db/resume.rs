@@ -13,6 +13,7 @@
 //!
 //! The error stands until all of that worked: no job starts, and no write is accepted.
 
+use super::direct_writes;
 use super::flush::FamilyFlush;
 use super::{DbCore, cleanup, flush, switch_memtable, write};
 use crate::jobs::background_error::Reason;
@@ -79,6 +80,7 @@ fn recover_from_error(core: &DbCore) -> Result<()> {
     let flushes = flush::write_tables(core, core.jobs.flush_inputs(&FlushScope::All));
     let flushes = flushes.inspect_err(|error| core.jobs.set_error(Reason::Flush, error))?;
     let events = commit_resume(core, log_number, flushes)?;
+    direct_writes::forget_failed(core);
     let next = core.visible().plus(1);
     let proved = core.writes.logs().prove(next);
     proved.inspect_err(|error| core.jobs.set_error(Reason::Write, error))?;

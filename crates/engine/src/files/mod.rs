@@ -439,7 +439,11 @@ impl KeepFiles for FileRegistry {
             state.kept.remove(number);
             state.note(directory, file_name::blob(*number));
         }
-        if !are_abandoned || state.is_stopped {
+        if !are_abandoned {
+            return;
+        }
+        if state.is_stopped {
+            state.is_owed = true;
             return;
         }
         state.cleanups += 1;

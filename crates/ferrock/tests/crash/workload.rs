@@ -117,8 +117,10 @@ const MEMTABLES: [&str; 4] =
     ["skip_list", "vector", "prefix_hash:10", "{id=hash_linkedlist;bucket_count=3;threshold=8;}"];
 
 /// Where values are.
-const BLOBS: [&str; 3] = [
+const BLOBS: [&str; 4] = [
     "",
+    "enable_blob_files=true;enable_blob_direct_write=true;blob_direct_write_partitions=2;min_blob_size=40;\
+     blob_file_size=5000;enable_blob_garbage_collection=true;blob_garbage_collection_age_cutoff=0.5",
     "enable_blob_files=true;min_blob_size=60;blob_file_size=3000;enable_blob_garbage_collection=true;\
      blob_garbage_collection_age_cutoff=0.5;blob_garbage_collection_force_threshold=0.3",
     "enable_blob_files=true;blob_file_starting_level=1;blob_compression_type=kLZ4Compression;blob_file_size=10000",
@@ -144,7 +146,7 @@ impl Draw {
             memtable: one_of(&[0, 1, 2, 3]),
             is_in_place: one_of(&[0, 0, 1]) == 1,
             tables: one_of(&[0, 0, 1, 2]),
-            blobs: one_of(&[0, 1, 2]),
+            blobs: one_of(&[0, 1, 1, 2, 3]),
             atomicity: match one_of(&[0, 0, 0, 1, 2, 2, 3]) {
                 0 => Atomicity::Logged,
                 1 => Atomicity::LoggedAndFlushed,
@@ -169,7 +171,7 @@ pub fn options(file_system: &MemoryFileSystem, seed: u64) -> DbOptions {
     options.max_file_opening_threads = 1;
     options.max_background_jobs = 3;
     options.max_subcompactions = 1 + (seed % 4) as u32;
-    options.allow_concurrent_memtable_write = draw.memtable == 0 && !draw.is_in_place;
+    options.allow_concurrent_memtable_write = draw.memtable == 0 && !draw.is_in_place && draw.blobs != 1;
     // Every change of the tree is close to a new MANIFEST.
     options.max_manifest_file_size = draw.max_manifest_file_size;
     options.max_manifest_space_amp_pct = 0;

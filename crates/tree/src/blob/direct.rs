@@ -76,6 +76,8 @@ pub struct DirectOptions<'a> {
 pub struct DirectBlobs {
     place: DirectPlace,
     is_abandoned: AtomicBool,
+    /// Files that no version will have.
+    unused: Mutex<Vec<FileNumber>>,
     state: Mutex<State>,
 }
 
@@ -253,7 +255,7 @@ impl DirectBlobs {
     /// No files yet, for a memtable without entries.
     #[must_use]
     pub fn new(place: DirectPlace) -> Self {
-        Self { place, is_abandoned: AtomicBool::new(false), state: Mutex::default() }
+        Self { place, is_abandoned: AtomicBool::new(false), unused: Mutex::default(), state: Mutex::default() }
     }
 
     /// Takes a value, and returns the reference that the entry gets once [`flush`](Self::flush) was called. `new_number`
@@ -373,10 +375,25 @@ impl DirectBlobs {
             state.has_new_name = false;
         }
         let complete = state.full.iter().filter_map(|file| match file {
-            FullFile::Complete(addition) if addition.total_blob_count > 0 => Some(addition.clone()),
-            _ => None,
+            FullFile::Complete(addition) => Some(addition.clone()),
+            FullFile::Incomplete(_) => None,
         });
         Ok(complete.collect())
+    }
+
+    /// Lets go of files that failed, of a memtable without entries: nothing refers to them.
+    pub fn forget_failed(&self) {
+        let mut state = self.state.lock();
+        let mut unused = self.unused.lock();
+        let mut is_good = |file: &DirectFile| {
+            unused.extend(file.has_failed.then_some(file.number));
+            !file.has_failed
+        };
+        state.open.retain(|_, file| is_good(file));
+        state.full.retain(|file| match file {
+            FullFile::Complete(_) => true,
+            FullFile::Incomplete(file) => is_good(file),
+        });
     }
 
     /// Where a file is.
@@ -395,6 +412,12 @@ impl DirectBlobs {
     pub fn abandon(&self) {
         self.is_abandoned.store(true, Ordering::Release);
     }
+
+    /// The memtable is in a table, which refers to none of these files: they go with the memtable.
+    pub fn abandon_files(&self, numbers: &[FileNumber]) {
+        let state = self.state.lock();
+        self.unused.lock().extend(numbers.iter().filter(|number| state.numbers.contains(number)));
+    }
 }
 
 impl Companion for DirectBlobs {}
@@ -405,9 +428,13 @@ impl Drop for DirectBlobs {
         for file in state.open.values_mut() {
             let _ = file.writer.close();
         }
-        if !state.numbers.is_empty() {
-            let are_abandoned = self.is_abandoned.load(Ordering::Acquire);
-            self.place.keeper.let_go(&self.place.directory, &state.numbers, are_abandoned);
+        let (all, unused) = (self.is_abandoned.load(Ordering::Acquire), self.unused.get_mut());
+        let (unused, used): (Vec<FileNumber>, Vec<FileNumber>) =
+            state.numbers.iter().partition(|number| all || unused.contains(number));
+        for (numbers, are_abandoned) in [(used, false), (unused, true)] {
+            if !numbers.is_empty() {
+                self.place.keeper.let_go(&self.place.directory, &numbers, are_abandoned);
+            }
         }
     }
 }

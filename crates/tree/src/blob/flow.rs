@@ -90,9 +90,12 @@ impl BlobFlow {
     /// any. It counts at least as many records as references, so that later garbage cannot exceed it.
     pub fn adopt(&self, file: &BlobFileAddition) -> Option<(BlobFileAddition, Option<BlobFileGarbage>)> {
         let kept = self.files.get(&file.number).filter(|kept| kept.records > 0)?;
+        let total_blob_bytes = file.total_blob_bytes.max(kept.bytes);
+        // What damage has left between records counts as one.
+        let is_more = u64::from(total_blob_bytes > kept.bytes);
         let addition = BlobFileAddition {
-            total_blob_count: file.total_blob_count.max(kept.records),
-            total_blob_bytes: file.total_blob_bytes.max(kept.bytes),
+            total_blob_count: file.total_blob_count.max(kept.records + is_more),
+            total_blob_bytes,
             ..file.clone()
         };
         let garbage = BlobFileGarbage {
