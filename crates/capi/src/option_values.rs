@@ -117,6 +117,12 @@ settings_options! {
     family.settings.enable_blob_files:
         rocksdb_options_set_enable_blob_files(c_uchar),
         rocksdb_options_get_enable_blob_files(c_uchar);
+    family.settings.enable_blob_direct_write:
+        rocksdb_options_set_enable_blob_direct_write(c_uchar),
+        rocksdb_options_get_enable_blob_direct_write(c_uchar);
+    family.settings.blob_direct_write_partitions:
+        rocksdb_options_set_blob_direct_write_partitions(u32),
+        rocksdb_options_get_blob_direct_write_partitions(u32);
     family.settings.min_blob_size: rocksdb_options_set_min_blob_size(u64), rocksdb_options_get_min_blob_size(u64);
     family.settings.blob_file_size: rocksdb_options_set_blob_file_size(u64), rocksdb_options_get_blob_file_size(u64);
     family.settings.enable_blob_garbage_collection:
@@ -452,12 +458,6 @@ kept_texts! {
     number preclude_last_level_data_seconds:
         rocksdb_options_set_preclude_last_level_data_seconds(u64),
         rocksdb_options_get_preclude_last_level_data_seconds(u64);
-    flag enable_blob_direct_write:
-        rocksdb_options_set_enable_blob_direct_write(c_uchar),
-        rocksdb_options_get_enable_blob_direct_write(c_uchar);
-    number blob_direct_write_partitions:
-        rocksdb_options_set_blob_direct_write_partitions(u32),
-        rocksdb_options_get_blob_direct_write_partitions(u32);
     number memtable_protection_bytes_per_key:
         rocksdb_options_set_memtable_protection_bytes_per_key(u32),
         rocksdb_options_get_memtable_protection_bytes_per_key(u32);

@@ -136,8 +136,9 @@ fn compacting_keeps_every_value_and_the_books() {
         let name = &database.name;
         let unpacked = database.unpack();
         let path = unpacked.path();
-        let unlisted = unlisted(&path);
-        assert_eq!(!unlisted.is_empty(), name.contains("direct-write"), "{name}");
+        assert_eq!(!unlisted(&path).is_empty(), name.contains("direct-write"), "{name}");
+        // What the log refers to in them is adopted.
+        let unlisted = BTreeSet::new();
         let mut wanted = BTreeMap::new();
         for round in 0..2 {
             let (db, families) = open(&path);
@@ -196,7 +197,7 @@ fn changes_over_blob_values_are_right_and_leave_garbage() {
         let name = &database.name;
         let unpacked = database.unpack();
         let path = unpacked.path();
-        let unlisted = unlisted(&path);
+        let unlisted = BTreeSet::new();
         let expected = &database.expect["column_families"][0];
         let can_merge = expected["merge_operator"] == "StringAppendOperator";
         let (mut db, mut families) = open(&path);

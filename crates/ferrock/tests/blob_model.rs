@@ -122,6 +122,8 @@ fn draw_blob_options(numbers: &mut Random) -> Vec<(&'static str, String)> {
     let flag = |number: u64| (number > 0).to_string();
     vec![
         ("enable_blob_files", flag(numbers.below(5))),
+        ("enable_blob_direct_write", flag(numbers.below(2))),
+        ("blob_direct_write_partitions", one_of(numbers, &[1, 1, 3]).to_string()),
         ("min_blob_size", one_of(numbers, &[0, 1, 20, 100]).to_string()),
         ("blob_file_size", one_of(numbers, &[1, 300, 2000, 1 << 28]).to_string()),
         (
@@ -194,6 +196,8 @@ impl History {
         options.create_if_missing = true;
         options.create_missing_column_families = true;
         options.avoid_flush_during_recovery = self.values.is_multiple_of(2);
+        // Values are written directly by one thread at a time.
+        options.allow_concurrent_memtable_write = false;
         options.components.file_system = Some(Arc::new(self.file_system.clone()));
         let families = FAMILIES.iter().zip(&self.options).map(|(name, options)| ((*name).to_owned(), options.clone()));
         self.open = Some(Db::open_cf(DIRECTORY, options, families.collect()).unwrap());

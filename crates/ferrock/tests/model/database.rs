@@ -263,6 +263,7 @@ impl<'a> Database<'a> {
             options.memtable_factory = MemTableFactory::default();
         }
         options.inplace_update_support &= !self.writes_concurrently;
+        options.enable_blob_direct_write &= !self.writes_concurrently;
         options.table.no_block_cache &= !self.has_memory_budget;
         options.blob_cache = options.blob_cache.filter(|_| !self.has_memory_budget);
         // A queue is in one directory, and open before it is used.

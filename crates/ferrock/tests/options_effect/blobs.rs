@@ -8,6 +8,8 @@ use ferrock_vfs::FileSystem;
 
 pub const EFFECTS: &[(&str, Effect)] = &[
     ("enable_blob_files", Shown(enable_blob_files)),
+    ("enable_blob_direct_write", Shown(enable_blob_direct_write)),
+    ("blob_direct_write_partitions", Shown(blob_direct_write_partitions)),
     ("min_blob_size", Shown(min_blob_size)),
     ("blob_file_size", Shown(blob_file_size)),
     ("blob_compression_type", Shown(blob_compression_type)),
@@ -46,6 +48,30 @@ fn enable_blob_files() {
         differs_with("enable_blob_files", ["false", "true"], |setup| setup, |setup| flushed(&setup));
     let values: usize = (0..100).map(|number| value(number).len() + key(number).len() + 32).sum();
     assert_eq!((none, one, bytes), (0, 1, 62 + values as u64));
+}
+
+fn directly(setup: Setup) -> Setup {
+    with_blobs(setup).set("allow_concurrent_memtable_write", "false")
+}
+
+/// Blob files before and after a flush of 100 values.
+fn written(setup: &Setup) -> (usize, u64) {
+    let db = setup.open();
+    put(&db, 0..100);
+    let before = setup.files(|name| name.ends_with(".blob")).len();
+    db.flush().unwrap();
+    (before, blobs(&db).0)
+}
+
+fn enable_blob_direct_write() {
+    let files = differs_with("enable_blob_direct_write", ["false", "true"], directly, |setup| written(&setup));
+    assert_eq!(files, [(0, 1), (1, 1)]);
+}
+
+fn blob_direct_write_partitions() {
+    let prepare = |setup| directly(setup).set("enable_blob_direct_write", "true");
+    let files = differs_with("blob_direct_write_partitions", ["1", "3"], prepare, |setup| written(&setup));
+    assert_eq!(files, [(1, 1), (3, 3)]);
 }
 
 fn min_blob_size() {
