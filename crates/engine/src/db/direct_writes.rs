@@ -107,7 +107,7 @@ struct Target {
 
 impl Target {
     fn is_wanted(&self) -> bool {
-        self.options.enable_blob_files && self.options.enable_blob_direct_write
+        self.options.enable_blob_files
     }
 }
 

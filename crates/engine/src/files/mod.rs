@@ -440,6 +440,8 @@ impl KeepFiles for FileRegistry {
             state.note(directory, file_name::blob(*number));
         }
         if !are_abandoned {
+            // A clean-up may have passed over them meanwhile.
+            self.set_has_zombies(true);
             return;
         }
         if state.is_stopped {

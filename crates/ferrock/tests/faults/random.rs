@@ -199,7 +199,7 @@ fn column_family_options(seed: u64) -> ColumnFamilyOptions {
         options.min_blob_size = [0, 30, 100][(seed % 3) as usize];
         options.blob_file_size = 2000;
         // By one writer, as the memtables of these seeds have.
-        options.enable_blob_direct_write = seed % 6 < 3;
+        options.enable_blob_direct_write = !options.memtable_factory.allows_concurrent_writes();
         options.enable_blob_garbage_collection = !seed.is_multiple_of(5);
         options.blob_garbage_collection_age_cutoff = 0.5;
         options.blob_garbage_collection_force_threshold = 0.3;
