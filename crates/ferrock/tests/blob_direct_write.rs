@@ -1,5 +1,5 @@
-//! Values that are written to blob files at once: read in every way, through crashes, faults and flushes, with the books
-//! of the blob files looked at.
+//! Values that are written to blob files at once: read in every way, through crashes, faults and flushes, with the
+//! books of the blob files looked at.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
 mod common;

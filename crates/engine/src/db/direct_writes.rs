@@ -16,20 +16,21 @@
 //! | entity with references, made by the caller | refused, as by RocksDB: nothing would account for them |
 //! | merge, timed put, blob index of the caller | as they are |
 //!
-//! A write that fails behind this leaves records in blob files that nothing refers to. The flush of the memtable counts
-//! what its table refers to, so they are garbage from the start, as are values that were written over meanwhile.
+//! A write that fails behind this leaves records in blob files that nothing refers to. The flush of the memtable
+//! counts what its table refers to, so they are garbage from the start, as are values that were written over.
 //!
 //! What the operating system gets comes in this order: values, then the log. So does what a sync makes durable. After a
-//! crash of the process every record of the log finds its value; after one of the machine those that were synced do, and
-//! recovery ends at the first that does not ([`recovery`](super::recovery)).
+//! crash of the process every record of the log finds its value; after one of the machine those that were synced do,
+//! and recovery ends at the first that does not ([`recovery`](super::recovery)).
 //!
 //! Closing flushes, whatever `avoid_flush_during_shutdown` says, as in RocksDB, which does not read such values through
 //! its log.
 
-use super::{DbCore, in_place_updates};
+use super::DbCore;
 use crate::column_family::{ColumnFamilyData, FamilyMap};
 use crate::jobs::background_error::Reason;
 use crate::options::ColumnFamilyOptions;
+use crate::write::insert::copy_record;
 use crate::write::queue::Member;
 use crate::write::request::{WriteGroup, WriteRequest};
 use ferrock_base::{Error, FileNumber, Result};
@@ -123,9 +124,8 @@ impl GroupWriter<'_> {
     /// The batch with references; `None` where it has no value for a blob file.
     fn rewrite(&mut self, batch: &WriteBatch) -> Result<Option<WriteBatch>> {
         let mut out: Option<WriteBatch> = None;
-        let mut records = batch.iter();
         let mut passed = 0_usize;
-        while let Some(record) = records.next() {
+        for record in batch.iter() {
             let record = record?;
             let moved = self.moved(&record)?;
             if moved.is_none() && out.is_none() {
@@ -135,7 +135,7 @@ impl GroupWriter<'_> {
             if out.is_none() {
                 let mut begun = WriteBatch::with_capacity(0);
                 for earlier in batch.iter().take(passed) {
-                    in_place_updates::copy_record(&mut begun, &earlier?)?;
+                    copy_record(&mut begun, &earlier?)?;
                 }
                 out = Some(begun);
             }
@@ -147,7 +147,7 @@ impl GroupWriter<'_> {
                 (Some(entity), Record::PutEntity { column_family, key, .. }) => {
                     out.put_encoded_entity_cf(column_family, key, &entity)?;
                 }
-                (_, record) => in_place_updates::copy_record(out, &record)?,
+                (_, record) => copy_record(out, &record)?,
             }
         }
         Ok(out)

@@ -8,7 +8,7 @@
 //! after it  files that nothing refers to go
 //! ```
 //!
-//! A writer that appends values to blob files as it writes ([`direct_writes`](super::direct_writes), RocksDB's the same)
+//! A writer that appends values to blob files as it writes ([`direct_writes`](super::direct_writes), as RocksDB's)
 //! tells the MANIFEST of a file when it flushes. One that crashes before has left the references in its log alone. A
 //! crash between two of these steps leaves what the next recovery can begin with.
 //!
@@ -16,7 +16,6 @@
 //! oldest blob file alone, and releases before direct writes left such files as they were.
 
 use super::DbCore;
-use super::recovery::RecoveredLogs;
 use crate::column_family::ColumnFamilyData;
 use ferrock_base::{Error, FileNumber, Result, ValueType};
 use ferrock_format::blob_file::{BLOB_FILE_FOOTER_SIZE, BLOB_FILE_HEADER_SIZE};
@@ -113,8 +112,8 @@ pub(super) struct LogBlobs {
 
 impl LogBlobs {
     /// True when there may be a file that only the logs keep.
-    pub(super) fn is_any_needed(&self, recovered: &RecoveredLogs) -> bool {
-        !recovered.blob_ends.is_empty() || self.unknown.values().any(|(_, closed)| closed.is_some())
+    pub(super) fn is_any_needed(&self, ends: &BTreeMap<FileNumber, u64>) -> bool {
+        !ends.is_empty() || self.unknown.values().any(|(_, closed)| closed.is_some())
     }
 
     /// Counts the references of a table made from a log.
@@ -158,9 +157,12 @@ impl LogBlobs {
         Ok(())
     }
 
-    /// Removes what nothing refers to. The edits were applied, and no log is needed. Complete files are left to the
-    /// clean-up.
-    pub(super) fn remove_unused(&self, core: &DbCore) {
+    /// Removes what nothing refers to. The edits were applied; where logs are kept, nothing goes. Complete files are
+    /// left to the clean-up.
+    pub(super) fn remove_unused(&self, core: &DbCore, are_logs_kept: bool) {
+        if are_logs_kept {
+            return;
+        }
         for (number, (directory, closed)) in &self.unknown {
             let may_be_named = self.tables.iter().any(|(oldest, table)| oldest <= number && number < table);
             if closed.is_none() && !self.added.contains(number) && !may_be_named {

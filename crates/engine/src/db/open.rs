@@ -16,7 +16,6 @@ mod tree;
 pub(crate) use tree::open_tree;
 
 use super::DbCore;
-use super::log_blobs::{LogBlobs, LoggedValues};
 use super::recovery::{LogRecovery, OpenLog, RecoveredLogs, RecoveringFamily};
 use super::switch_memtable::MAX_LIVE_LOGS;
 use super::wakeups::{self, Wakeups};
@@ -24,7 +23,7 @@ use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::db::cleanup;
 use crate::db::families;
 use crate::db::flush;
-use crate::db::log_blobs;
+use crate::db::log_blobs::{self, LogBlobs, LoggedValues};
 use crate::db::options_file;
 use crate::db::space;
 use crate::db::switch_memtable;
@@ -701,7 +700,7 @@ fn recover_and_begin(core: &DbCore) -> Result<()> {
         && recovered.logs.len() < MAX_LIVE_LOGS
         && !recovered.is_damaged
         && core.options.load().avoid_flush_during_recovery
-        && !blobs.is_any_needed(&recovered);
+        && !blobs.is_any_needed(&recovered.blob_ends);
     if !keeps_memtables {
         for data in core.families.load().iter() {
             flush_recovered(core, data, &mut edits, &mut blobs)?;
@@ -716,11 +715,7 @@ fn recover_and_begin(core: &DbCore) -> Result<()> {
         core.versions.mark_file_number_used(*newest);
     }
     begin_log(core, &recovered, keeps_memtables)?;
-    commit_recovery(core, recovered, edits, keeps_memtables)?;
-    if !keeps_memtables {
-        blobs.remove_unused(core);
-    }
-    Ok(())
+    commit_recovery(core, recovered, edits, keeps_memtables).inspect(|()| blobs.remove_unused(core, keeps_memtables))
 }
 
 fn begin_log(core: &DbCore, recovered: &RecoveredLogs, keeps_memtables: bool) -> Result<()> {

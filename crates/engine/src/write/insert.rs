@@ -7,7 +7,7 @@
 use crate::column_family::ColumnFamilyData;
 use crate::snapshot::SnapshotList;
 use ferrock_base::{Error, ErrorKind, Result, SequenceNumber, ValueType};
-use ferrock_format::write_batch::{Record, WriteBatchIter};
+use ferrock_format::write_batch::{Record, WriteBatch, WriteBatchIter};
 use ferrock_memtable::MemTable;
 use std::sync::Arc;
 
@@ -133,4 +133,27 @@ pub(crate) fn prepared_transactions() -> Error {
         ErrorKind::NotSupported,
         "the log holds prepared transactions: open the database with two-phase commit, finish them, and try again",
     )
+}
+
+/// Appends a record to a batch as it is.
+///
+/// # Errors
+/// `NotSupported` for markers of two-phase commit.
+pub(crate) fn copy_record(out: &mut WriteBatch, record: &Record<'_>) -> Result<()> {
+    match *record {
+        Record::Put { column_family, key, value } => out.put_cf(column_family, key, value),
+        Record::Delete { column_family, key } => out.delete_cf(column_family, key),
+        Record::SingleDelete { column_family, key } => out.single_delete_cf(column_family, key),
+        Record::Merge { column_family, key, operand } => out.merge_cf(column_family, key, operand),
+        Record::DeleteRange { column_family, begin, end } => out.delete_range_cf(column_family, begin, end),
+        Record::BlobIndex { column_family, key, index } => out.put_blob_index_cf(column_family, key, index),
+        Record::PutEntity { column_family, key, entity } => out.put_encoded_entity_cf(column_family, key, entity),
+        Record::TimedPut { column_family, key, value_and_time } => match value_and_time.split_last_chunk() {
+            Some((value, time)) => out.timed_put_cf(column_family, key, value, u64::from_le_bytes(*time)),
+            None => Err(Error::corruption("a timed put without its time")),
+        },
+        Record::LogData(data) => out.put_log_data(data),
+        Record::Noop => out.mark_noop(),
+        _ => Err(Error::not_supported("two-phase commit records in a batch")),
+    }
 }

@@ -5,9 +5,9 @@
 //! header | record | record | footer                   complete: whole records, as many as there are from the start
 //! ```
 //!
-//! - Behind a crash the file is completed in place. A second crash on the way leaves a file that can be completed again.
-//! - While the database is open a file that failed is copied, for of bytes that a failed sync was to make durable none is
-//!   known to be on the disk. Records keep their places, so references hold for both.
+//! - Behind a crash the file is completed in place. A second crash on the way leaves one that can be completed.
+//! - While the database is open a file that failed is copied, for of bytes that a failed sync was to make durable none
+//!   is known to be on the disk. Records keep their places, so references hold for both.
 //!
 //! A record behind damage can be whole: the system writes pages in any order. Where a reference to such a record is
 //! kept, by a recovery that passes over damage, nothing is cut away.

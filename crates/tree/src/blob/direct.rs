@@ -5,8 +5,8 @@
 //!                 one append to each file that got any; then the log, which has references in their place
 //! synced write    open files and their names, then the log
 //! blob_file_size  the file is completed and synced, another one begins
-//! flush           all files are completed and synced; the edit that adds the table adds them, with what no entry of the
-//!                 table refers to as garbage
+//! flush           all files are completed and synced; the edit that adds the table adds them, with what no entry of
+//!                 the table refers to as garbage
 //! ```
 //!
 //! Invariants
@@ -258,8 +258,8 @@ impl DirectBlobs {
         Self { place, is_abandoned: AtomicBool::new(false), unused: Mutex::default(), state: Mutex::default() }
     }
 
-    /// Takes a value, and returns the reference that the entry gets once [`flush`](Self::flush) was called. `new_number`
-    /// gives the number of a file that no clean-up removes from then on.
+    /// Takes a value, and returns the reference that the entry gets once [`flush`](Self::flush) was called.
+    /// `new_number` gives the number of a file that no clean-up removes from then on.
     ///
     /// # Errors
     /// Of the file system; `InvalidArgument` for a value that its compression cannot take.
