@@ -6,7 +6,7 @@
 //!
 //! The writer removes a log, or a table, once its MANIFEST says that nothing needs it. Where that happens between the
 //! look at the MANIFEST and the look for the file, a table is missing, which is an error, or a log is, which can look
-//! like the end of what was written. A log that is open can be read whatever happens to its name, so the logs are opened
+//! like the end of what was written. A log that is open can be read whatever happens to its name. So the logs are opened
 //! first, and then the MANIFEST is looked at again: the open begins anew when a log that it needed may have been gone,
 //! and when something is missing later while the MANIFEST changed. A MANIFEST that grew alone is no reason: beside a
 //! busy writer that would never end.
