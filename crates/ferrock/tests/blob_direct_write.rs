@@ -10,10 +10,13 @@ use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, ErrorKind, FlushOptions, ReadOptions,
     WriteBatch, WriteOptions,
 };
+use ferrock_base::FileNumber;
 use ferrock_base::merge::StringAppend;
 use ferrock_base::random::Random;
 use ferrock_cache::CacheOptions;
+use ferrock_format::blob_index::BlobReference;
 use ferrock_format::compression::CompressionType;
+use ferrock_format::wide_column::{WideColumn, encode_columns};
 use ferrock_table::TableBlockCache;
 use ferrock_vfs::{
     CrashPolicy, Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind, read_file,
@@ -609,13 +612,14 @@ fn what_is_not_combined_is_refused_with_what_to_do() {
     db.close().unwrap();
     let db = open_as(db_options(files), self::family());
     // A made-up entity with a reference: nothing would account for it.
-    let entity = b"\x02\x01\x01\x01\x05\x01\x07\x40\x1e\x00";
+    let index = BlobReference { file_number: FileNumber(7), offset: 30, size_bytes: 5, compression: 0 }.encode();
+    let entity = encode_columns(&[WideColumn { name: b"", value: &index, is_blob_index: true }]).unwrap();
     let mut batch = WriteBatch::new();
-    if batch.put_encoded_entity_cf(0, b"key", entity).is_ok()
-        && let Err(error) = db.write(batch, &WriteOptions::default())
-    {
-        assert!(matches!(error.kind(), ErrorKind::NotSupported | ErrorKind::Corruption), "{error}");
-    }
+    batch.put_encoded_entity_cf(0, b"key", &entity).unwrap();
+    let error = db.write(batch, &WriteOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotSupported, "{error}");
+    assert!(error.to_string().contains("put its values in their place"), "{error}");
+    assert!(db.get(b"key").unwrap().is_none());
     db.put(b"key", &value(1)).unwrap();
     assert_eq!(db.get(b"key").unwrap().as_deref(), Some(&value(1)[..]));
 }

@@ -182,6 +182,11 @@ pub struct Fixed {
 }
 
 impl Fixed {
+    /// Values may go to blob files before they are logged: with one writer of memtables, in releases that know it.
+    fn writes_blobs_at_once(&self) -> bool {
+        self.has_blobs && self.release == Release::Current && !self.pipelines_writes && !self.updates_in_place
+    }
+
     /// Nothing special.
     pub fn plain(release: Release, orders: Vec<Order>, merges: Vec<Merge>, shortest_key: usize) -> Self {
         Self {
@@ -348,9 +353,18 @@ pub fn draw(
         let is_other = |name: &str, usual: &str| family.family.iter().any(|text| text.0 == name && text.1 != usual);
         !is_other("memtable_factory", MEMTABLES[0]) && !is_other("inplace_update_support", "false")
     };
-    let are_concurrent = families.iter().all(takes_many_writers);
+    let writes_at_once = families.iter().any(|family| has(&family.family, "enable_blob_direct_write", "true"));
+    let are_concurrent = families.iter().all(takes_many_writers) && !writes_at_once;
+    if writes_at_once && !is_ferrock {
+        // RocksDB's recovery does not read the blob files that its logs refer to.
+        db.retain(|(name, _)| name != "avoid_flush_during_shutdown");
+    }
     db.push(("allow_concurrent_memtable_write".to_owned(), are_concurrent.to_string()));
     Settings { db, families }
+}
+
+fn has(texts: &[(String, String)], name: &str, value: &str) -> bool {
+    texts.iter().any(|text| text.0 == name && text.1 == value)
 }
 
 fn draw_db(drawn: &mut Drawn, fixed: &Fixed, is_ferrock: bool, is_first: bool) {
@@ -484,6 +498,10 @@ fn draw_family(drawn: &mut Drawn, fixed: &Fixed, family: usize, is_ferrock: bool
         drawn.one_of("blob_garbage_collection_age_cutoff", &["0.250000", "0.500000", "1.000000"]);
         drawn.one_of("blob_garbage_collection_force_threshold", &["1.000000", "0.500000", "0.200000"]);
         drawn.one_of("blob_compaction_readahead_size", &["0", "300", "2097152"]);
+        if fixed.writes_blobs_at_once() {
+            drawn.flag("enable_blob_direct_write", 50);
+            drawn.one_of("blob_direct_write_partitions", &["1", "3"]);
+        }
     }
     prefix
 }
