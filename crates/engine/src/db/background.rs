@@ -38,11 +38,11 @@ impl JobHost for DbCore {
     }
 
     fn run(self: Arc<Self>, job: Job) {
+        dump_stats_if_due(&self);
         match job {
             Job::Flush(scope) => flush::run_flush(&self, &scope),
             Job::Compaction(job) => compact::run_compaction(&self, job),
         }
-        dump_stats_if_due(&self);
     }
 
     fn resume(self: Arc<Self>) {
@@ -50,8 +50,8 @@ impl JobHost for DbCore {
     }
 }
 
-/// Dumps the statistics into the LOG when their period is over. Asked after every job: an idle database has nothing
-/// new to say.
+/// Dumps the statistics into the LOG when their period is over. Asked before every job: an idle database has nothing
+/// new to say, and whoever waits for the job finds them there.
 fn dump_stats_if_due(core: &DbCore) {
     let period_us = u64::from(core.options.load().stats_dump_period_sec) * 1_000_000;
     let now = core.env.clock.monotonic_us();
