@@ -12,7 +12,7 @@ use ferrock_tree::blob::{BlobCache, DirectBlobs, DirectPlace};
 use ferrock_tree::table_cache::TableCache;
 use ferrock_tree::version::Version;
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -193,7 +193,7 @@ pub(crate) struct FamilyMap {
     len: usize,
     default: Option<Arc<ColumnFamilyData>>,
     /// Families whose end is being made durable.
-    leaving: BTreeSet<u32>,
+    leaving: BTreeMap<u32, Arc<ColumnFamilyData>>,
     /// Some family writes over values in its memtable.
     has_in_place: bool,
     /// Some family has puts that are changes.
@@ -223,12 +223,13 @@ impl FamilyMap {
     pub(crate) fn begin_drop(&mut self, id: u32) {
         self.generation += 1;
         if let Some(group) = self.by_id.get_mut(&(id >> GROUP_BITS)).map(Arc::make_mut) {
-            self.len -= usize::from(group.remove(&id).is_some());
+            let data = group.remove(&id);
+            self.len -= usize::from(data.is_some());
+            self.leaving.extend(data.map(|data| (id, data)));
             if group.is_empty() {
                 self.by_id.remove(&(id >> GROUP_BITS));
             }
         }
-        self.leaving.insert(id);
     }
 
     /// The family is gone, or it is back.
@@ -242,7 +243,12 @@ impl FamilyMap {
 
     /// True while the end of a family is being made durable: it takes no writes, and may come back.
     pub(crate) fn is_leaving(&self, id: u32) -> bool {
-        self.leaving.contains(&id)
+        self.leaving.contains_key(&id)
+    }
+
+    /// The families that are there, and those that may come back: records of the logs are of both.
+    pub(crate) fn iter_with_leaving(&self) -> impl Iterator<Item = &Arc<ColumnFamilyData>> {
+        self.iter().chain(self.leaving.values())
     }
 
     #[inline]

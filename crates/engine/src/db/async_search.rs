@@ -45,7 +45,8 @@ pub(super) struct PinnedState {
 enum At {
     Block(Arc<FileMetadata>, Table, TableLookup, NeededBlock),
     Table(Arc<FileMetadata>),
-    BlobFile(BlobReference),
+    /// The file of a reference; `true` when it was opened before and did not have the value yet.
+    BlobFile(BlobReference, bool),
     Blob(Arc<BlobFileReader>, BlobReference),
 }
 
@@ -129,7 +130,7 @@ impl PinnedState {
         match blobs.follow(context.user_key(), context.blob_index()?) {
             Ok(BlobPlace::InFile(reference)) => Some(match blobs.open_file(&reference) {
                 Some(file) => At::Blob(file, reference),
-                None => At::BlobFile(reference),
+                None => At::BlobFile(reference, false),
             }),
             Ok(BlobPlace::Here(value)) => {
                 context.supply_blob(Ok(value));
@@ -183,7 +184,7 @@ impl SuspendedLookup {
                 Identity::Block(table, offset)
             }
             At::Table(file) => Identity::Table(file.number),
-            At::BlobFile(reference) => Identity::BlobFile(reference.file_number),
+            At::BlobFile(reference, _) => Identity::BlobFile(reference.file_number),
             At::Blob(_, reference) => Identity::Blob(reference.file_number, reference.offset),
         }
     }
@@ -198,7 +199,7 @@ impl SuspendedLookup {
                 let (number, open) = (file.number, move || state.data.table_cache.get(&file).map(Arc::new));
                 Wait::Table(core.reads.open_table(number, open))
             }
-            At::BlobFile(reference) => {
+            At::BlobFile(reference, _) => {
                 let (state, reference) = (Arc::clone(state), *reference);
                 let (number, open) = (reference.file_number, move || state.blobs().file(&reference));
                 Wait::BlobFile(core.reads.open_blob_file(number, open))
@@ -219,11 +220,16 @@ impl SuspendedLookup {
                 in_table.supply(block).map(|()| (file, table, Some(in_table)))
             }
             (At::Table(file), Completion::Table(table)) => table.map(|table| (file, Table::clone(&table), None)),
-            (At::BlobFile(reference), Completion::BlobFile(Ok(file))) => {
-                let (found, at) = (context.suspend(), At::Blob(file, reference));
+            (At::BlobFile(reference, is_again), Completion::BlobFile(Ok(file))) => {
+                // An open that began for another value, before this one was written: the next one begins now.
+                let at = match file.covers(&reference) || is_again {
+                    true => At::Blob(file, reference),
+                    false => At::BlobFile(reference, true),
+                };
+                let found = context.suspend();
                 return Step::Waits(Self { state: Arc::clone(&state), lookup: lookup.clone(), found, at });
             }
-            (At::BlobFile(reference), Completion::BlobFile(Err(error))) => {
+            (At::BlobFile(reference, _), Completion::BlobFile(Err(error))) => {
                 Err(state.blobs().explain(&reference, error))
             }
             (At::Blob(_, reference), Completion::Blob(value)) => {

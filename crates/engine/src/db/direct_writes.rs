@@ -231,7 +231,8 @@ pub(super) fn sync_all(core: &DbCore) -> Result<()> {
     if !families.has_direct() {
         return Ok(());
     }
-    for data in families.iter() {
+    // A family whose drop is not durable is there again after a crash.
+    for data in families.iter_with_leaving() {
         for memtable in data.direct_memtables() {
             let synced = memtable.companion::<DirectBlobs>().map_or(Ok(()), DirectBlobs::sync);
             synced.inspect_err(|error| core.jobs.set_error(Reason::Write, error))?;

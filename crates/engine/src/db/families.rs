@@ -102,6 +102,8 @@ pub(crate) fn set_options_cf(core: &Arc<DbCore>, family: &ColumnFamily, changes:
     let place = format!("column family {}", family.name());
     let mut notes = Vec::new();
     notes.extend(options.settle_in(&core.options.load()).iter().map(|adjustment| format!("{place}: {adjustment}")));
+    // Fixed while the database is open: without blob files it rests.
+    options.settings.enable_blob_direct_write = before.enable_blob_direct_write;
     let named = [(family.name().to_owned(), options)];
     notes.extend(notes_of(&DbOptions::default(), &named));
     let [(_, options)] = named;

@@ -12,14 +12,18 @@
 //! tells the MANIFEST of a file when it flushes. One that crashes before has left the references in its log alone. A
 //! crash between two of these steps leaves what the next recovery can begin with.
 //!
+//! A file of a memtable is newer than the log that the memtable began with. So a reference to an older one that is
+//! missing is not what a crash took: a caller made it (`put_blob_index_cf`), or it expires, and its reader gets to know.
+//!
 //! A file that nothing refers to stays if it has no footer and a table may refer to it: of a table the MANIFEST has the
-//! oldest blob file alone, and releases before direct writes left such files as they were.
+//! oldest blob file alone, and releases before direct writes left such files as they were. Those newer than the logs of
+//! all families are in no table, for a table comes with the record of its files.
 
 use super::DbCore;
 use crate::column_family::ColumnFamilyData;
 use ferrock_base::{Error, FileNumber, Result, ValueType};
 use ferrock_format::blob_file::{BLOB_FILE_FOOTER_SIZE, BLOB_FILE_HEADER_SIZE};
-use ferrock_format::blob_index::BlobReference;
+use ferrock_format::blob_index::{BlobIndex, BlobReference};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::version_edit::{BlobFileAddition, VersionEdit};
 use ferrock_table::ReadTier;
@@ -31,8 +35,8 @@ use std::path::PathBuf;
 /// Reads the values that logs refer to in files that no version has.
 pub(crate) struct LoggedValues<'a> {
     pub(super) source: &'a BlobSource,
-    /// The writer may be another process: a file that is missing was in use when its log was opened.
-    pub(super) is_read_only: bool,
+    /// A file that is missing is no loss, but what a writer in another process did meanwhile: the open begins anew.
+    pub(super) missing_is_error: bool,
 }
 
 /// What became of the values of a batch.
@@ -43,13 +47,14 @@ pub(super) enum Values {
 }
 
 impl LoggedValues<'_> {
-    /// Looks at the values of an entry that a log has. `ends` gets how far the references into each file reach.
+    /// Looks at the values of an entry that a log has, of a family whose memtables begin behind log `begun`. `ends` gets
+    /// how far the references into each file reach.
     ///
     /// # Errors
     /// Those of reading that say nothing about the values.
     pub(super) fn check(
         &self,
-        data: &ColumnFamilyData,
+        (data, begun): (&ColumnFamilyData, FileNumber),
         value_type: ValueType,
         key: &[u8],
         value: &[u8],
@@ -60,13 +65,15 @@ impl LoggedValues<'_> {
             references.push(*reference);
             Ok(())
         };
-        if for_each_reference(value_type, value, &mut note).is_err() {
+        let expires = value_type == ValueType::BlobIndex
+            && !matches!(BlobIndex::decode(value), Ok(BlobIndex::Reference { expiration_secs: None, .. }));
+        if expires || for_each_reference(value_type, value, &mut note).is_err() {
             // The reader of the key gets to know.
             return Ok(Values::Whole);
         }
         let version = &data.super_version.load().version;
         for reference in references {
-            if reference.file_number.0 == 0 || version.blob_files().contains_key(&reference.file_number) {
+            if reference.file_number <= begun || version.blob_files().contains_key(&reference.file_number) {
                 continue;
             }
             let view = BlobView {
@@ -81,7 +88,7 @@ impl LoggedValues<'_> {
             };
             let file = view.file(&reference);
             let read = match file {
-                Err(error) if error.is_not_found() && self.is_read_only => return Err(error),
+                Err(error) if error.is_not_found() && self.missing_is_error => return Err(error),
                 Err(error) => Err(view.explain(&reference, error)),
                 Ok(_) => view.fetch(key, &reference.encode()).map(|_| ()),
             };
@@ -108,6 +115,8 @@ pub(super) struct LogBlobs {
     added: BTreeSet<FileNumber>,
     /// The oldest blob file that each table refers to which was there before the logs were read, and the table.
     tables: Vec<(FileNumber, FileNumber)>,
+    /// The newest log that a family begins with.
+    newest_begun: FileNumber,
 }
 
 impl LogBlobs {
@@ -164,7 +173,8 @@ impl LogBlobs {
             return;
         }
         for (number, (directory, closed)) in &self.unknown {
-            let may_be_named = self.tables.iter().any(|(oldest, table)| oldest <= number && number < table);
+            let may_be_named = *number <= self.newest_begun
+                && self.tables.iter().any(|(oldest, table)| oldest <= number && number < table);
             if closed.is_none() && !self.added.contains(number) && !may_be_named {
                 core.files.remove_orphan(directory, *number);
             }
@@ -177,6 +187,7 @@ pub(super) fn find_log_blobs(core: &DbCore) -> Result<LogBlobs> {
     let known = core.versions.live_files().blob_files;
     let mut found = LogBlobs::default();
     for view in core.versions.families() {
+        found.newest_begun = found.newest_begun.max(view.log_number);
         let files = view.current.files();
         found.tables.extend(files.filter_map(|(_, file)| Some((file.oldest_blob_file_number?, file.number))));
     }

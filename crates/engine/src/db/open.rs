@@ -10,20 +10,23 @@
 //! instead of an empty family whose tables then count as obsolete.
 
 mod later;
+mod logs;
 mod read_only;
 mod tree;
+
+use logs::{log_recovery, read_logs};
 
 pub(crate) use tree::open_tree;
 
 use super::DbCore;
-use super::recovery::{LogRecovery, OpenLog, RecoveredLogs, RecoveringFamily};
+use super::recovery::RecoveredLogs;
 use super::switch_memtable::MAX_LIVE_LOGS;
 use super::wakeups::{self, Wakeups};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::db::cleanup;
 use crate::db::families;
 use crate::db::flush;
-use crate::db::log_blobs::{self, LogBlobs, LoggedValues};
+use crate::db::log_blobs::{self, LogBlobs};
 use crate::db::options_file;
 use crate::db::space;
 use crate::db::switch_memtable;
@@ -657,41 +660,13 @@ fn handles(core: Arc<DbCore>, names: Vec<String>) -> Result<(Arc<DbCore>, Vec<Co
     Ok((core, handles))
 }
 
-fn log_recovery(core: &DbCore) -> LogRecovery<'_> {
-    let options = core.options.load();
-    LogRecovery {
-        file_system: &*core.env.file_system,
-        directory: core.files.places().log_directory(),
-        mode: options.wal_recovery_mode,
-        paranoid: options.paranoid_checks,
-        min_log_number: core.versions.oldest_needed_log(),
-        min_log_number_to_keep: core.versions.min_log_number_to_keep(),
-        info_log: core.events.log(),
-        values: LoggedValues { source: core.reads.blob_source(), is_read_only: core.jobs.is_read_only() },
-    }
-}
-
-fn read_logs(
-    core: &DbCore,
-    logs: Vec<OpenLog>,
-    when_full: impl FnMut(&Arc<ColumnFamilyData>) -> Result<()>,
-) -> Result<RecoveredLogs> {
-    let mut families = BTreeMap::new();
-    for view in core.versions.families() {
-        let data = core.families.load().get(view.id).cloned();
-        let Some(data) = data else { continue };
-        let table_bytes = view.current.files().map(|(_, file)| file.size_bytes).sum();
-        families.insert(view.id, RecoveringFamily { data, log_number: view.log_number, table_bytes });
-    }
-    log_recovery(core).run(logs, &families, core.versions.last_sequence(), when_full)
-}
-
 /// Reads the logs, brings what they held into tables, and begins a new log and a new MANIFEST.
 fn recover_and_begin(core: &DbCore) -> Result<()> {
     let mut edits: BTreeMap<u32, VersionEdit> = BTreeMap::new();
     let mut blobs = log_blobs::find_log_blobs(core)?;
+    let recovery = log_recovery(core, false);
     let recovered =
-        read_logs(core, log_recovery(core).open()?, |data| flush_recovered(core, data, &mut edits, &mut blobs))?;
+        read_logs(core, &recovery, recovery.open()?, |data| flush_recovered(core, data, &mut edits, &mut blobs))?;
     // Damaged logs are not kept: see recovery.rs. Nor are logs without an entry that is not in a table, or as many
     // as make the next open slow: each open adds one, and only a flush lets them go.
     let has_entries = core.families.load().iter().any(|data| !data.memtable.load().is_empty());

@@ -423,7 +423,9 @@ impl LogRecovery<'_> {
                 continue;
             }
             let Some(family) = families.get(&id).filter(|family| family.log_number <= number) else { continue };
-            if let Values::Lost(error) = self.values.check(&family.data, value_type, key, value, ends)? {
+            if let Values::Lost(error) =
+                self.values.check((&family.data, family.log_number), value_type, key, value, ends)?
+            {
                 return Ok(Values::Lost(error));
             }
         }

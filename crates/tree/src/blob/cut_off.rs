@@ -80,11 +80,27 @@ pub(super) fn replace_by_copy(
     column_family_id: u32,
     end: u64,
 ) -> Result<BlobFileAddition> {
+    let temp = directory.join(file_name::temp(number));
+    let copied = copy_to(file_system, directory, number, column_family_id, end, &temp);
+    if copied.is_err() {
+        // It may be what fills the disk.
+        let _ = file_system.remove_file(&temp);
+    }
+    copied
+}
+
+fn copy_to(
+    file_system: &dyn FileSystem,
+    directory: &Path,
+    number: FileNumber,
+    column_family_id: u32,
+    end: u64,
+    temp: &Path,
+) -> Result<BlobFileAddition> {
     let path = directory.join(file_name::blob(number));
     let file = file_system.open_random_access(&path, &RandomAccessOptions::default())?;
     let reader = BlobFileReader::open(file, column_family_id, FooterRule::Absent)?;
-    let temp = directory.join(file_name::temp(number));
-    let mut copy = file_system.create_writable(&temp, &writable_options())?;
+    let mut copy = file_system.create_writable(temp, &writable_options())?;
     let mut count = 0;
     copy.append(&reader.header_bytes())?;
     let mut offset = HEADER;
@@ -101,7 +117,7 @@ pub(super) fn replace_by_copy(
     copy.append(&footer)?;
     copy.sync()?;
     copy.close()?;
-    file_system.rename(&temp, &path)?;
+    file_system.rename(temp, &path)?;
     file_system.sync_dir(directory)?;
     Ok(addition)
 }

@@ -311,17 +311,24 @@ impl DirectBlobs {
         let mut state = self.state.lock();
         let state = &mut *state;
         if !is_wanted {
-            state.open.values_mut().for_each(DirectFile::forget_pending);
+            // Files that lose something end here: a later value at the same place would be taken for the one that the
+            // cache has.
+            for (_, mut file) in state.open.extract_if(.., |_, file| !file.pending.is_empty()) {
+                file.forget_pending();
+                state.full.push(FullFile::Incomplete(file));
+            }
             return Ok(());
         }
         let mut failed = Vec::new();
         let mut result = Ok(());
         for (partition, file) in &mut state.open {
-            if result.is_err() {
+            if result.is_ok() {
+                result = file.flush();
+            } else if !file.pending.is_empty() {
                 file.forget_pending();
+            } else {
                 continue;
             }
-            result = file.flush();
             if result.is_err() {
                 failed.push(*partition);
             }

@@ -92,7 +92,8 @@ impl BlobFileReader {
     }
 
     /// False when the file was opened before the value was written.
-    pub(super) fn covers(&self, reference: &BlobReference) -> bool {
+    #[must_use]
+    pub fn covers(&self, reference: &BlobReference) -> bool {
         !self.may_grow || reference.offset.saturating_add(reference.size_bytes) <= self.end
     }
 

@@ -88,7 +88,11 @@ impl BlobSource {
         rule: FooterRule,
     ) -> Result<Arc<BlobFileReader>> {
         let number = reference.file_number;
-        if let Some(reader) = self.get_if_open(reference) {
+        // One that was opened while it was written takes its footer for a record.
+        let serves = |reader: &BlobFileReader| {
+            reader.covers(reference) && (rule == FooterRule::Absent || reference.size_bytes > 0 || !reader.may_grow())
+        };
+        if let Some(reader) = self.get_if_open(reference).filter(|reader| serves(reader)) {
             return Ok(reader);
         }
         // Opened without the lock: two readers may both do it, and the first one's is kept.
@@ -105,7 +109,7 @@ impl BlobSource {
         let reader = Arc::new(BlobFileReader::open(file, column_family_id, rule)?);
         let mut open = self.open.write();
         match open.get(&number) {
-            Some(slot) if slot.reader.covers(reference) => return Ok(Arc::clone(&slot.reader)),
+            Some(slot) if serves(&slot.reader) => return Ok(Arc::clone(&slot.reader)),
             _ => open.remove(&number),
         };
         while open.len() >= self.capacity.load(Ordering::Relaxed) {
@@ -127,14 +131,6 @@ impl BlobSource {
     /// Removes a file that is to be deleted.
     pub fn evict(&self, number: FileNumber) {
         self.open.write().remove(&number);
-    }
-
-    /// Closes a file that was opened while it was written.
-    fn evict_growing(&self, number: FileNumber) {
-        let mut open = self.open.write();
-        if open.get(&number).is_some_and(|slot| slot.reader.may_grow()) {
-            open.remove(&number);
-        }
     }
 
     /// Files open now.
@@ -270,8 +266,6 @@ impl BlobView<'_> {
     pub fn verify_all(&self) -> Result<()> {
         let mut numbers = self.version.blob_files().keys();
         numbers.try_for_each(|number| {
-            // One that was opened while it was written is not known to have its end.
-            self.source.evict_growing(*number);
             let reference = BlobReference { file_number: *number, offset: 0, size_bytes: 0, compression: 0 };
             self.source.get(&reference, self.column_family_id, FooterRule::Required)?.verify_checksums()
         })

@@ -393,7 +393,7 @@ fn show_key(key: &[u8]) -> String {
     let parsed = ParsedInternalKey::parse(key).unwrap();
     let letter = TYPES.iter().find(|(_, value_type)| *value_type == parsed.value_type).unwrap().0;
     let sequence = match parsed.sequence {
-        ferrock_base::MAX_SEQUENCE_NUMBER => "max".to_owned(),
+        MAX_SEQUENCE_NUMBER => "max".to_owned(),
         SequenceNumber(number) => number.to_string(),
     };
     format!("{}@{sequence}:{letter}", parsed.user_key.escape_ascii())

@@ -6,15 +6,15 @@
 //!
 //! The writer removes a log, or a table, once its MANIFEST says that nothing needs it. Where that happens between the
 //! look at the MANIFEST and the look for the file, a table is missing, which is an error, or a log is, which can look
-//! like the end of what was written. A log that is open can be read whatever happens to its name. So the logs are opened
-//! first, and then the MANIFEST is looked at again: the open begins anew when a log that it needed may have been gone,
-//! and when something is missing later while the MANIFEST changed. A MANIFEST that grew alone is no reason: beside a
-//! busy writer that would never end.
+//! like the end of what was written. A log that is open can be read whatever happens to its name. So the logs are
+//! opened first, and then the MANIFEST is looked at again: the open begins anew when a log that it needed may have
+//! been gone, and when something is missing later while the MANIFEST changed. A MANIFEST that grew alone is no
+//! reason: beside a busy writer that would never end.
 //!
 //! Tried and lost: to look again only behind the tables and the logs' records. Beside a writer that flushed more often
 //! than such an open takes, no open was ever good.
 
-use super::{DbCore, Opener};
+use super::{DbCore, Opener, logs};
 use crate::column_family::ColumnFamily;
 use crate::db::open;
 use crate::info_log::InfoLog;
@@ -36,16 +36,20 @@ impl Opener {
         let names: Vec<String> = self.families.iter().map(|(name, _)| name.clone()).collect();
         let clock = self.options.components.clock();
         let begin_us = clock.monotonic_us();
-        let mut failure = None;
+        let (mut failure, mut is_nobody_there) = (None, false);
         for attempt in 0..MOST_ATTEMPTS {
             if attempt >= LEAST_ATTEMPTS && clock.monotonic_us().saturating_sub(begin_us) > PATIENCE_US {
                 break;
             }
             let before = self.manifest_in_use();
-            match self.clone().read_everything(before.as_ref().ok()) {
+            match self.clone().read_everything(before.as_ref().ok(), !is_nobody_there) {
                 Ok(Some(core)) => return open::handles(core, names),
                 Ok(None) => {}
                 Err(error) => match (before, self.manifest_in_use()) {
+                    // Without a writer a blob file that is missing is what a crash took.
+                    (Ok(before), Ok(after)) if before == after && error.is_not_found() && !is_nobody_there => {
+                        is_nobody_there = true;
+                    }
                     (Ok(before), Ok(after)) if before == after => return Err(error),
                     _ => failure = Some(error),
                 },
@@ -68,7 +72,11 @@ impl Opener {
     }
 
     /// `None` when a log may have been removed before it was opened. `before` is the MANIFEST in use before this.
-    fn read_everything(mut self, before: Option<&(FileNumber, u64)>) -> Result<Option<Arc<DbCore>>> {
+    fn read_everything(
+        mut self,
+        before: Option<&(FileNumber, u64)>,
+        missing_is_error: bool,
+    ) -> Result<Option<Arc<DbCore>>> {
         let info_log = InfoLog::none(Arc::clone(&self.file_system), self.options.components.clock());
         let versions = self.recover_versions(&self.families_to_open(), RecoverMode::ReadOnly)?;
         let directory = self.find_logs(&versions, &info_log)?;
@@ -76,13 +84,14 @@ impl Opener {
             return Err(Error::invalid_argument("wal_dir not found").in_file(directory));
         }
         let core = self.assemble(versions, directory, info_log, None, true);
-        let logs = open::log_recovery(&core).open()?;
+        let recovery = logs::log_recovery(&core, missing_is_error);
+        let opened = recovery.open()?;
         let is_unchanged = self.manifest_in_use().is_ok_and(|after| before == Some(&after));
         if !is_unchanged && !self.needs_its_logs(&core) {
             return Ok(None);
         }
         open::open_tables(&core)?;
-        let recovered = open::read_logs(&core, logs, |_| Ok(()))?;
+        let recovered = logs::read_logs(&core, &recovery, opened, |_| Ok(()))?;
         if let Some(last) = recovered.last_sequence {
             core.writes.raise_visible(last);
         }

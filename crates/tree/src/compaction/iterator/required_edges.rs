@@ -51,6 +51,6 @@ impl RequiredEdges {
         self.is_inside =
             self.old_inputs.get(self.index).is_some_and(|(smallest, _)| order.compare(key, smallest).is_ge());
         let has_moved = self.index != was_at;
-        is_cursor_passed || (was_inside && has_moved) || (self.is_inside && (!was_inside || has_moved))
+        is_cursor_passed || if was_inside { has_moved } else { self.is_inside }
     }
 }
