@@ -648,3 +648,92 @@ fn a_value_that_looks_like_a_footer_is_none() {
     db.close().unwrap();
     check_books("killed", &killed);
 }
+
+fn reference_to(number: u64) -> Vec<u8> {
+    BlobReference { file_number: FileNumber(number), offset: 30, size_bytes: 5, compression: 0 }.encode()
+}
+
+/// With and without direct writes: a reference to a file that no memtable can have had says nothing about the log.
+#[test]
+fn a_reference_that_a_caller_made_up_ends_no_log() {
+    for (mode, is_direct) in WAL_MODES.into_iter().flat_map(|mode| [(mode, true), (mode, false)]) {
+        let files = MemoryFileSystem::new();
+        let options = || {
+            let mut options = db_options(Arc::new(files.clone()));
+            options.wal_recovery_mode = mode;
+            options.avoid_flush_during_shutdown = true;
+            options
+        };
+        let mut family = family();
+        family.enable_blob_direct_write = is_direct;
+        let db = open_as(options(), family.clone());
+        db.put(b"a", b"1").unwrap();
+        db.flush().unwrap();
+        let mut batch = WriteBatch::new();
+        batch.put_blob_index_cf(0, b"made-up", &reference_to(1)).unwrap();
+        db.write(batch, &WriteOptions::default()).unwrap();
+        for number in 0..10 {
+            db.put(&key(number), b"small").unwrap();
+        }
+        let left = files.crash_clone(CrashPolicy::KeepAll);
+        drop(db);
+        let mut options = options();
+        options.components.file_system = Some(Arc::new(left));
+        let db = open_as(options, family);
+        for number in 0..10 {
+            assert_eq!(db.get(&key(number)).unwrap().as_deref(), Some(&b"small"[..]), "{mode:?} {is_direct}");
+        }
+        assert_eq!(db.get(b"made-up").unwrap_err().kind(), ErrorKind::Corruption);
+    }
+}
+
+/// Nobody writes any more: what is missing does not come.
+#[test]
+fn a_crashed_database_without_its_newest_blob_file_opens_for_reading() {
+    let files = MemoryFileSystem::new();
+    let db = open(&files);
+    db.put(b"a", b"small").unwrap();
+    db.put(b"b", &value(1)).unwrap();
+    let left = files.crash_clone(CrashPolicy::KeepAll);
+    drop(db);
+    let number = *blobs(&left).last().unwrap();
+    left.remove_file(&Path::new(PATH).join(format!("{number:06}.blob"))).unwrap();
+    let families = vec![("default".to_owned(), family())];
+    let (db, _) = Db::open_read_only(PATH, db_options(Arc::new(left)), Some(families)).unwrap();
+    assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"small"[..]));
+    assert!(db.get(b"b").unwrap().is_none());
+}
+
+#[test]
+fn direct_writes_rest_without_blob_files_and_come_back() {
+    let files = MemoryFileSystem::new();
+    let db = open(&files);
+    let family = db.default_column_family().unwrap();
+    for (is_on, direct_files) in [("false", 0), ("true", 1)] {
+        db.set_options_cf(&family, &[("enable_blob_files", is_on)]).unwrap();
+        assert!(family.options().enable_blob_direct_write);
+        db.put(b"key", &value(1)).unwrap();
+        assert_eq!(blobs(&files).len(), direct_files);
+    }
+}
+
+/// What a write that failed left in the cache is not taken for what the next one writes.
+#[test]
+fn a_write_that_failed_leaves_no_value_behind() {
+    let mut family = family();
+    family.settings.set("prepopulate_blob_cache", "kFlushOnly").unwrap();
+    family.blob_cache = Some(TableBlockCache::new(CacheOptions { capacity_bytes: 1 << 20, ..CacheOptions::default() }));
+    let db = open_as(db_options(Arc::new(MemoryFileSystem::new())), family);
+    let entity = encode_columns(&[WideColumn { name: b"", value: &reference_to(7), is_blob_index: true }]).unwrap();
+    let mut batch = WriteBatch::new();
+    batch.put(b"k1", &value(0)).unwrap();
+    batch.put_encoded_entity_cf(0, b"e", &entity).unwrap();
+    db.write(batch, &WriteOptions::default()).unwrap_err();
+    let family = db.default_column_family().unwrap();
+    db.set_options_cf(&family, &[("prepopulate_blob_cache", "kDisable")]).unwrap();
+    db.put(b"k2", &value(7)).unwrap();
+    assert_eq!(value(0).len(), value(7).len());
+    assert_eq!(db.get(b"k2").unwrap().as_deref(), Some(&value(7)[..]));
+    db.flush().unwrap();
+    assert_eq!(db.get(b"k2").unwrap().as_deref(), Some(&value(7)[..]));
+}

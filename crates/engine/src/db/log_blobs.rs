@@ -13,7 +13,8 @@
 //! crash between two of these steps leaves what the next recovery can begin with.
 //!
 //! A file of a memtable is newer than the log that the memtable began with. So a reference to an older one that is
-//! missing is not what a crash took: a caller made it (`put_blob_index_cf`), or it expires, and its reader gets to know.
+//! missing is not what a crash took: a caller made it (`put_blob_index_cf`), or it expires, and its reader gets to
+//! know.
 //!
 //! A file that nothing refers to stays if it has no footer and a table may refer to it: of a table the MANIFEST has the
 //! oldest blob file alone, and releases before direct writes left such files as they were. Those newer than the logs of
@@ -47,8 +48,8 @@ pub(super) enum Values {
 }
 
 impl LoggedValues<'_> {
-    /// Looks at the values of an entry that a log has, of a family whose memtables begin behind log `begun`. `ends` gets
-    /// how far the references into each file reach.
+    /// Looks at the values of an entry that a log has, of a family whose memtables begin behind log `begun`. `ends`
+    /// gets how far the references into each file reach.
     ///
     /// # Errors
     /// Those of reading that say nothing about the values.

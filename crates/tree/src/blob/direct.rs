@@ -71,7 +71,7 @@ pub struct DirectOptions<'a> {
     pub warmed: Option<&'a BlobCache>,
 }
 
-/// See the [module](self).
+/// The blob files of one memtable, and what is written to them.
 #[derive(Debug)]
 pub struct DirectBlobs {
     place: DirectPlace,
