@@ -335,6 +335,8 @@ impl Worker {
                 Some(value) => wrong.push(format!("[{place}] {option} = {value}, wanted {wanted}")),
                 // What is at its default may be left out, where older releases do not know the name.
                 None if own.db.iter().any(|(name, _)| name == option) || is_newer(option) => {}
+                // As a default Ferrock leaves it out: older releases read its OPTIONS files, too.
+                None if option == "enable_blob_direct_write" && wanted == "false" => {}
                 None => wrong.push(format!("[{place}] {option} is missing, wanted {wanted}")),
             }
         }
