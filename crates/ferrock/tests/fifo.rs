@@ -1,6 +1,9 @@
 //! Families of style FIFO: what falls off the end of the queue, when, and what stays.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
+#[path = "common/quiet.rs"]
+mod quiet;
+
 use ferrock::options::{CompactionStyle, DbPath, Temperature};
 use ferrock::{ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, ErrorKind, ReadOptions, WriteOptions};
 use ferrock_base::clock::ManualClock;
@@ -31,6 +34,7 @@ impl Place {
         options.create_if_missing = true;
         options.components.file_system = Some(Arc::new(self.file_system.clone()));
         options.components.clock = Some(Arc::clone(&self.clock) as _);
+        options.components.spawner = Some(quiet::NoWakeups::shared());
         options
     }
 

@@ -8,6 +8,9 @@
 //! `FERROCK_FIFO_HISTORIES=n` sets how many histories there are, `FERROCK_MODEL_SEED=n` from which seed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
+#[path = "common/quiet.rs"]
+mod quiet;
+
 use ferrock::options::{CompactionStyle, FileTemperatureAge, Temperature};
 use ferrock::{ColumnFamilyOptions, Db, DbOptions, ReadOptions, WriteOptions};
 use ferrock_base::clock::{Clock as _, ManualClock};
@@ -104,6 +107,7 @@ impl History {
         options.avoid_flush_during_recovery = true;
         options.components.file_system = Some(Arc::new(self.file_system.clone()));
         options.components.clock = Some(Arc::clone(&self.clock) as _);
+        options.components.spawner = Some(quiet::NoWakeups::shared());
         let families = vec![("default".to_owned(), self.family.clone())];
         self.db = Some(Db::open_cf("/db", options, families).unwrap().0);
     }

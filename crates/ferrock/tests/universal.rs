@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
 mod common;
+#[path = "common/quiet.rs"]
+mod quiet;
 
 use common::{Contents, contents};
 use ferrock::options::apply_text;
@@ -44,6 +46,7 @@ impl Rig {
         apply_text(&mut options, &mut family, &format!("{text};{};{more}", self.text)).unwrap();
         options.components.file_system = Some(Arc::new(self.files.clone()));
         options.components.clock = Some(Arc::clone(&self.clock) as _);
+        options.components.spawner = Some(quiet::NoWakeups::shared());
         Ok((options, family))
     }
 
