@@ -24,7 +24,6 @@ use std::process::Command;
 
 /// Databases that cannot be rewritten, and why.
 const NOT_REWRITTEN: &[(&str, &str)] = &[
-    ("r11.9-blob-direct-write", "RocksDB 11.8.1 does not read it as RocksDB 11.9 left it, either"),
     ("r11.9-corrupt-current", DAMAGED),
     ("r11.9-corrupt-data-block", DAMAGED_TABLE),
     ("r11.9-corrupt-footer", DAMAGED_TABLE),

@@ -37,6 +37,7 @@ fn options(opening: &Opening) -> (DbOptions, ColumnFamilyOptions) {
     family.merge_operator = Some(Arc::new(StringAppend::default()));
     if database.allow_concurrent_memtable_write {
         family.inplace_update_support = false;
+        family.enable_blob_direct_write = false;
         if !family.memtable_factory.allows_concurrent_writes() {
             family.memtable_factory = MemTableFactory::default();
         }
