@@ -478,17 +478,17 @@ impl Builder<'_> {
                 merge::built_in(operator).map_err(|error| format!("--merge_operator: {error}"))?;
         }
         let rate: u64 = self.values.get("rate_limiter_bytes_per_sec")?;
+        let options = TokenBucketOptions {
+            refill_period: Duration::from_micros(self.values.at_least("rate_limiter_refill_period_us", 0)?),
+            single_burst_bytes: self.values.at_least("rate_limiter_single_burst_bytes", 0)?,
+            auto_tuned: self.values.bool("rate_limiter_auto_tuned"),
+            mode: match self.values.bool("rate_limit_bg_reads") {
+                true => LimiterMode::ReadsOnly,
+                false => LimiterMode::WritesOnly,
+            },
+            ..TokenBucketOptions::new(rate)
+        };
         if rate > 0 {
-            let options = TokenBucketOptions {
-                refill_period: Duration::from_micros(self.values.at_least("rate_limiter_refill_period_us", 0)?),
-                single_burst_bytes: self.values.at_least("rate_limiter_single_burst_bytes", 0)?,
-                auto_tuned: self.values.bool("rate_limiter_auto_tuned"),
-                mode: match self.values.bool("rate_limit_bg_reads") {
-                    true => LimiterMode::ReadsOnly,
-                    false => LimiterMode::WritesOnly,
-                },
-                ..TokenBucketOptions::new(rate)
-            };
             let bucket = TokenBucket::with_options(&options, SystemClock::shared());
             let bucket = bucket.map_err(|error| format!("--rate_limiter_refill_period_us: {error}"))?;
             self.out.db.components.rate_limiter = Some(Arc::new(bucket));
