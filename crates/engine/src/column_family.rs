@@ -246,6 +246,11 @@ impl FamilyMap {
         self.leaving.contains_key(&id)
     }
 
+    /// How many [`iter_with_leaving`](Self::iter_with_leaving) gives.
+    pub(crate) fn len_with_leaving(&self) -> usize {
+        self.len + self.leaving.len()
+    }
+
     /// The families that are there, and those that may come back: records of the logs are of both.
     pub(crate) fn iter_with_leaving(&self) -> impl Iterator<Item = &Arc<ColumnFamilyData>> {
         self.iter().chain(self.leaving.values())

@@ -10,7 +10,7 @@ mod archive;
 mod common;
 
 use archive::GoldenDatabase;
-use common::books;
+use common::{books, rows_backward};
 use ferrock::options::BottommostLevelCompaction;
 use ferrock::options::DbPath;
 use ferrock::{
@@ -64,15 +64,7 @@ fn scan(db: &Db, family: &ColumnFamily) -> Map {
 fn check(what: &str, db: &Db, family: &ColumnFamily, wanted: &Map) {
     let options = ReadOptions::default();
     assert!(scan(db, family) == *wanted, "{what}: forward");
-    let mut backward = Vec::new();
-    let mut iter = db.iter_cf(family, &options);
-    iter.seek_to_last();
-    while iter.valid() {
-        backward.push((iter.key().to_vec(), iter.value().to_vec()));
-        iter.prev();
-    }
-    iter.status().unwrap();
-    backward.reverse();
+    let backward = rows_backward(db.iter_cf(family, &options));
     assert!(backward.into_iter().eq(wanted.clone()), "{what}: backward");
     let mut batches = db.scan_cf_async(family, &options).with_batch_bytes(1000);
     let mut scanned = Map::new();

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Contents, books, contents, key, options_on};
+use common::{Contents, books, contents, key, options_on, rows_backward};
 use ferrock::options::WalRecoveryMode;
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, ErrorKind, FlushOptions, ReadOptions,
@@ -83,15 +83,7 @@ fn log_bytes(file_system: &MemoryFileSystem) -> u64 {
 /// Every way of reading gives `wanted`.
 fn check(what: &str, db: &Db, wanted: &Contents) {
     assert!(contents(db, &ReadOptions::default()) == *wanted, "{what}: scan");
-    let mut backward = Vec::new();
-    let mut iter = db.iter(&ReadOptions::default());
-    iter.seek_to_last();
-    while iter.valid() {
-        backward.push((iter.key().to_vec(), iter.value().to_vec()));
-        iter.prev();
-    }
-    iter.status().unwrap();
-    backward.reverse();
+    let backward = rows_backward(db.iter(&ReadOptions::default()));
     assert!(backward.into_iter().eq(wanted.clone()), "{what}: backward");
     let keys: Vec<&[u8]> = wanted.keys().map(|key| &key[..]).collect();
     for (key, read) in keys.iter().zip(db.multi_get(&keys)) {

@@ -499,7 +499,7 @@ fn draw_family(drawn: &mut Drawn, fixed: &Fixed, family: usize, is_ferrock: bool
         drawn.one_of("blob_garbage_collection_age_cutoff", &["0.250000", "0.500000", "1.000000"]);
         drawn.one_of("blob_garbage_collection_force_threshold", &["1.000000", "0.500000", "0.200000"]);
         drawn.one_of("blob_compaction_readahead_size", &["0", "300", "2097152"]);
-        // RocksDB's own turns are without: with several paths it looks for such files where it did not put them.
+        // RocksDB's own turns are without: histories in which 11.8.1 wrote so ended in blob files that it did not find.
         if fixed.writes_blobs_at_once() {
             let is_direct = is_ferrock && has(&drawn.texts, "enable_blob_files", "true") && drawn.random.percent(60);
             drawn.set("enable_blob_direct_write", is_direct);

@@ -468,6 +468,42 @@ pub trait Player {
     fn reopen(&mut self) -> Result<(), String>;
 }
 
+/// An iterator that answers the steps which read rows; `is_backward` is from the end, towards the beginning.
+#[expect(missing_docs, reason = "the names are those of iterators")]
+pub trait Walked {
+    fn to_end(&mut self, is_backward: bool);
+    fn seek(&mut self, target: &[u8], is_backward: bool);
+    fn step(&mut self, is_backward: bool);
+    /// The row that it is at.
+    fn row(&self) -> Option<Row>;
+}
+
+/// All rows: what [`Player::scan`] answers.
+pub fn scan_rows(iter: &mut impl Walked, is_backward: bool) -> Vec<Row> {
+    iter.to_end(is_backward);
+    let mut rows = Vec::new();
+    while let Some(row) = iter.row() {
+        rows.push(row);
+        iter.step(is_backward);
+    }
+    rows
+}
+
+/// The row at `target` and after each of the moves (`n` and `p`), up to the first place without one: what
+/// [`Player::walk`] answers.
+pub fn walk_rows(iter: &mut impl Walked, target: &str, moves: &str, is_backward: bool) -> Vec<Option<Row>> {
+    iter.seek(target.as_bytes(), is_backward);
+    let mut rows = vec![iter.row()];
+    for step in moves.chars() {
+        if rows.last().is_some_and(Option::is_none) {
+            break;
+        }
+        iter.step(step != 'n');
+        rows.push(iter.row());
+    }
+    rows
+}
+
 /// A value as short text: its length, what it begins with, and a hash of all of it.
 fn show(bytes: &[u8]) -> String {
     let hash = bytes

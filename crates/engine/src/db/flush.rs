@@ -84,7 +84,7 @@ fn flush_once(core: &DbCore, scope: &FlushScope) -> Result<Flushed> {
     if flushes.is_empty() {
         return Ok(Flushed::default());
     }
-    if core.families.load().iter_with_leaving().count() > 1 {
+    if core.families.load().len_with_leaving() > 1 {
         let synced = direct_writes::sync_all(core).and_then(|()| core.writes.logs().sync_closed());
         if let Err(error) = synced {
             core.jobs.set_error(Reason::Write, &error);

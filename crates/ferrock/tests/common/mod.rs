@@ -30,6 +30,19 @@ pub fn rows_of(mut iter: Iter) -> Contents {
     all
 }
 
+/// All rows of an iterator, walked from the last one to the first, in the order of the keys.
+pub fn rows_backward(mut iter: Iter) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut rows = Vec::new();
+    iter.seek_to_last();
+    while iter.valid() {
+        rows.push((iter.key().to_vec(), iter.value().to_vec()));
+        iter.prev();
+    }
+    iter.status().unwrap();
+    rows.reverse();
+    rows
+}
+
 /// Options that create what is missing, database and families.
 pub fn creating() -> DbOptions {
     let mut options = DbOptions::default();

@@ -9,7 +9,7 @@ use ferrock::{
     WriteBatch, WriteOptions,
 };
 use ferrock_base::merge::StringAppend;
-use ferrock_script::history::{Change, FAMILIES, Player, Row};
+use ferrock_script::history::{Change, FAMILIES, Player, Row, Walked, scan_rows, walk_rows};
 use ferrock_vfs::MemoryFileSystem;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -84,8 +84,25 @@ impl Ferrock {
     }
 }
 
-fn row(iter: &Iter) -> Option<Row> {
-    iter.valid().then(|| (iter.key().to_vec(), iter.value().to_vec()))
+/// An iterator as histories walk it.
+struct Rows(Iter);
+
+impl Walked for Rows {
+    fn to_end(&mut self, is_backward: bool) {
+        if is_backward { self.0.seek_to_last() } else { self.0.seek_to_first() }
+    }
+
+    fn seek(&mut self, target: &[u8], is_backward: bool) {
+        if is_backward { self.0.seek_for_prev(target) } else { self.0.seek(target) }
+    }
+
+    fn step(&mut self, is_backward: bool) {
+        if is_backward { self.0.prev() } else { self.0.next() }
+    }
+
+    fn row(&self) -> Option<Row> {
+        self.0.valid().then(|| (self.0.key().to_vec(), self.0.value().to_vec()))
+    }
 }
 
 impl Player for Ferrock {
@@ -152,18 +169,9 @@ impl Player for Ferrock {
         let bound = |text: Option<&str>| text.map(|text| text.as_bytes().to_vec());
         let options =
             ReadOptions { lower_bound: bound(lower), upper_bound: bound(upper), ..self.read_options(snapshot) };
-        let mut iter = self.iter(family, &options);
-        if is_backward {
-            iter.seek_to_last()
-        } else {
-            iter.seek_to_first()
-        }
-        let mut rows = Vec::new();
-        while let Some(found) = row(&iter) {
-            rows.push(found);
-            if is_backward { iter.prev() } else { iter.next() }
-        }
-        said(iter.status()).map(|()| rows)
+        let mut iter = Rows(self.iter(family, &options));
+        let rows = scan_rows(&mut iter, is_backward);
+        said(iter.0.status()).map(|()| rows)
     }
 
     fn walk(
@@ -174,25 +182,9 @@ impl Player for Ferrock {
         moves: &str,
         is_backward: bool,
     ) -> Result<Vec<Option<Row>>, String> {
-        let mut iter = self.iter(family, &self.read_options(snapshot));
-        if is_backward {
-            iter.seek_for_prev(target.as_bytes());
-        } else {
-            iter.seek(target.as_bytes());
-        }
-        let mut rows = vec![row(&iter)];
-        for step in moves.chars() {
-            if !iter.valid() {
-                break;
-            }
-            if step == 'n' {
-                iter.next()
-            } else {
-                iter.prev()
-            }
-            rows.push(row(&iter));
-        }
-        said(iter.status()).map(|()| rows)
+        let mut iter = Rows(self.iter(family, &self.read_options(snapshot)));
+        let rows = walk_rows(&mut iter, target, moves, is_backward);
+        said(iter.0.status()).map(|()| rows)
     }
 
     fn reopen(&mut self) -> Result<(), String> {

@@ -4,7 +4,7 @@ use super::Case;
 use super::set::{self, Set, Which};
 use crate::c_engine::CEngine;
 use crate::engine::{Cursor, Database, Engine, IterHow, OpenMode, Outcome, Record, WriteHow};
-use ferrock_script::history::{Change, Player, Row, Step, play};
+use ferrock_script::history::{Change, Player, Row, Step, Walked, play, scan_rows, walk_rows};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -81,8 +81,25 @@ fn record(change: &Change) -> Record {
     }
 }
 
-fn row(cursor: &dyn Cursor) -> Option<Row> {
-    cursor.valid().then(|| (cursor.key().to_vec(), cursor.value().to_vec()))
+/// A cursor as histories walk it.
+struct Rows<'a>(Box<dyn Cursor + 'a>);
+
+impl Walked for Rows<'_> {
+    fn to_end(&mut self, is_backward: bool) {
+        if is_backward { self.0.seek_to_last() } else { self.0.seek_to_first() }
+    }
+
+    fn seek(&mut self, target: &[u8], is_backward: bool) {
+        if is_backward { self.0.seek_for_prev(target) } else { self.0.seek(target) }
+    }
+
+    fn step(&mut self, is_backward: bool) {
+        if is_backward { self.0.prev() } else { self.0.next() }
+    }
+
+    fn row(&self) -> Option<Row> {
+        self.0.valid().then(|| (self.0.key().to_vec(), self.0.value().to_vec()))
+    }
 }
 
 impl Player for Libraries {
@@ -138,22 +155,9 @@ impl Player for Libraries {
             upper: bound(upper),
             prefix_same_as_start: false,
         };
-        let mut cursor = self.db()?.iterate(family, &how)?;
-        if is_backward {
-            cursor.seek_to_last();
-        } else {
-            cursor.seek_to_first();
-        }
-        let mut rows = Vec::new();
-        while let Some(found) = row(&*cursor) {
-            rows.push(found);
-            if is_backward {
-                cursor.prev();
-            } else {
-                cursor.next();
-            }
-        }
-        cursor.status().map(|()| rows)
+        let mut cursor = Rows(self.db()?.iterate(family, &how)?);
+        let rows = scan_rows(&mut cursor, is_backward);
+        cursor.0.status().map(|()| rows)
     }
 
     fn walk(
@@ -165,25 +169,9 @@ impl Player for Libraries {
         is_backward: bool,
     ) -> Outcome<Vec<Option<Row>>> {
         let how = IterHow { snapshot: self.held(snapshot), ..IterHow::default() };
-        let mut cursor = self.db()?.iterate(family, &how)?;
-        if is_backward {
-            cursor.seek_for_prev(target.as_bytes());
-        } else {
-            cursor.seek(target.as_bytes());
-        }
-        let mut rows = vec![row(&*cursor)];
-        for step in moves.chars() {
-            if !cursor.valid() {
-                break;
-            }
-            if step == 'n' {
-                cursor.next();
-            } else {
-                cursor.prev();
-            }
-            rows.push(row(&*cursor));
-        }
-        cursor.status().map(|()| rows)
+        let mut cursor = Rows(self.db()?.iterate(family, &how)?);
+        let rows = walk_rows(&mut cursor, target, moves, is_backward);
+        cursor.0.status().map(|()| rows)
     }
 
     fn reopen(&mut self) -> Outcome<()> {
