@@ -4,6 +4,7 @@
 
 mod common;
 
+use common::threads::wait_until;
 use common::{Contents, books, contents, key, options_on, rows_backward};
 use ferrock::options::WalRecoveryMode;
 use ferrock::{
@@ -11,6 +12,7 @@ use ferrock::{
     WriteBatch, WriteOptions,
 };
 use ferrock_base::FileNumber;
+use ferrock_base::clock::ManualClock;
 use ferrock_base::merge::StringAppend;
 use ferrock_base::random::Random;
 use ferrock_cache::CacheOptions;
@@ -19,11 +21,13 @@ use ferrock_format::compression::CompressionType;
 use ferrock_format::wide_column::{WideColumn, encode_columns};
 use ferrock_table::TableBlockCache;
 use ferrock_vfs::{
-    CrashPolicy, Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind, read_file,
+    CrashPolicy, Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind, Trigger,
+    read_file,
 };
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 const PATH: &str = "/db";
 const WAL_MODES: [WalRecoveryMode; 4] = [
@@ -709,23 +713,70 @@ fn direct_writes_rest_without_blob_files_and_come_back() {
     }
 }
 
-/// What a write that failed left in the cache is not taken for what the next one writes.
+/// A batch that is refused is refused before anything is written for it, and for it alone.
 #[test]
-fn a_write_that_failed_leaves_no_value_behind() {
-    let mut family = family();
-    family.settings.set("prepopulate_blob_cache", "kFlushOnly").unwrap();
-    family.blob_cache = Some(TableBlockCache::new(CacheOptions { capacity_bytes: 1 << 20, ..CacheOptions::default() }));
-    let db = open_as(db_options(Arc::new(MemoryFileSystem::new())), family);
-    let entity = encode_columns(&[WideColumn { name: b"", value: &reference_to(7), is_blob_index: true }]).unwrap();
-    let mut batch = WriteBatch::new();
-    batch.put(b"k1", &value(0)).unwrap();
-    batch.put_encoded_entity_cf(0, b"e", &entity).unwrap();
-    db.write(batch, &WriteOptions::default()).unwrap_err();
-    let family = db.default_column_family().unwrap();
-    db.set_options_cf(&family, &[("prepopulate_blob_cache", "kDisable")]).unwrap();
-    db.put(b"k2", &value(7)).unwrap();
-    assert_eq!(value(0).len(), value(7).len());
-    assert_eq!(db.get(b"k2").unwrap().as_deref(), Some(&value(7)[..]));
-    db.flush().unwrap();
-    assert_eq!(db.get(b"k2").unwrap().as_deref(), Some(&value(7)[..]));
+fn a_refused_batch_leaves_no_file() {
+    let files = MemoryFileSystem::new();
+    let db = open(&files);
+    let made_up = encode_columns(&[WideColumn { name: b"", value: &reference_to(7), is_blob_index: true }]).unwrap();
+    for (entity, kind) in [(&made_up[..], ErrorKind::NotSupported), (b"no entity", ErrorKind::Corruption)] {
+        let mut batch = WriteBatch::new();
+        batch.put(b"k1", &value(0)).unwrap();
+        batch.put_encoded_entity_cf(0, b"e", entity).unwrap();
+        assert_eq!(db.write(batch, &WriteOptions::default()).unwrap_err().kind(), kind);
+    }
+    assert_eq!(blobs(&files).len(), 0);
+    assert!(db.get(b"k1").unwrap().is_none());
+}
+
+/// A drop that is not durable yet may never have been: what the log has of the family keeps its values.
+#[test]
+fn a_sync_beside_a_drop_keeps_the_values_of_both_families() {
+    let memory = MemoryFileSystem::new();
+    let clock = Arc::new(ManualClock::new(1));
+    let faults = FaultInjectionFileSystem::with_clock(Arc::new(memory.clone()), Arc::clone(&clock) as _);
+    let names = ["default", "leaving"];
+    let open = |files: Arc<dyn FileSystem>| {
+        let families = names.map(|name| (name.to_owned(), family())).to_vec();
+        Db::open_cf(PATH, db_options(files), families).unwrap()
+    };
+    let (db, families) = open(Arc::new(faults.clone()));
+    db.put_cf(&families[1], b"k", &value(1), &WriteOptions::default()).unwrap();
+    let second = Duration::from_secs(1);
+    faults.add_rule(FaultRule::new(OperationKind::Append, "MANIFEST-*", Fault::Delay(second)).when(Trigger::Nth(1)));
+    let left = std::thread::scope(|scope| {
+        let dropping = scope.spawn(|| db.drop_column_family(&families[1]));
+        wait_until("the record of the drop", || clock.sleepers() == 1);
+        let synced = WriteOptions { sync: true, ..WriteOptions::default() };
+        put_with(&db, b"k", &value(2), &synced).unwrap();
+        let left = memory.crash_clone(CrashPolicy::KeepNothingUnsynced);
+        clock.advance(second);
+        dropping.join().unwrap().unwrap();
+        left
+    });
+    let (db, families) = open(Arc::new(left));
+    let get = |family| db.get_cf(family, &ReadOptions::default(), b"k").unwrap();
+    assert_eq!(get(&families[0]).as_deref(), Some(&value(2)[..]), "it was synced");
+    assert_eq!(get(&families[1]).as_deref(), Some(&value(1)[..]), "it was logged before");
+}
+
+/// The file is being opened for the first value when the second one is appended to it.
+#[test]
+fn a_future_that_joins_an_older_open_finds_the_newer_value() {
+    let clock = Arc::new(ManualClock::new(1));
+    let faults = FaultInjectionFileSystem::with_clock(Arc::new(MemoryFileSystem::new()), Arc::clone(&clock) as _);
+    let db = open_as(db_options(Arc::new(faults.clone())), family());
+    db.put(b"k1", &value(1)).unwrap();
+    let second = Duration::from_secs(1);
+    faults.add_rule(FaultRule::new(OperationKind::Read, "*.blob", Fault::Delay(second)).when(Trigger::Nth(1)));
+    let options = ReadOptions::default();
+    let mut first = std::pin::pin!(db.get_async(&options, b"k1"));
+    assert!(smol::block_on(smol::future::poll_once(first.as_mut())).is_none());
+    wait_until("the open", || clock.sleepers() == 1);
+    db.put(b"k2", &value(2)).unwrap();
+    let mut joined = std::pin::pin!(db.get_async(&options, b"k2"));
+    assert!(smol::block_on(smol::future::poll_once(joined.as_mut())).is_none());
+    clock.advance(second);
+    assert_eq!(smol::block_on(first).unwrap().as_deref(), Some(&value(1)[..]));
+    assert_eq!(smol::block_on(joined).unwrap().as_deref(), Some(&value(2)[..]));
 }

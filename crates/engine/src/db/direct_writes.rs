@@ -64,7 +64,8 @@ impl Replaced {
 /// caller leads the write queue, has made room, and has logged nothing yet.
 ///
 /// # Errors
-/// Of the file system; `NotSupported` for an entity with references. Then the batches are those of the callers.
+/// Of the file system; `InvalidArgument` for a value that its compression cannot take. Then the batches are those of the
+/// callers.
 pub(super) fn replace(
     core: &DbCore,
     families: &FamilyMap,
@@ -97,6 +98,21 @@ pub(super) fn replace(
             Err(error)
         }
     }
+}
+
+/// The columns of an entity for a family that writes directly. Asked before the batch joins a group, which would fail
+/// with it.
+///
+/// # Errors
+/// `NotSupported` for an entity with references; `Corruption` for one that is damaged.
+pub(super) fn check_entity(entity: &[u8]) -> Result<Vec<WideColumn<'_>>> {
+    let columns = decode_entity(entity)?;
+    if columns.iter().any(|column| column.is_blob_index) {
+        return Err(Error::not_supported(
+            "enable_blob_direct_write: an entity with references to blob files; put its values in their place",
+        ));
+    }
+    Ok(columns)
 }
 
 /// A family that writes directly.
@@ -160,12 +176,7 @@ impl GroupWriter<'_> {
                 Ok(self.add(column_family, key, value)?.map(|reference| reference.encode()))
             }
             Record::PutEntity { column_family, key, entity } if self.target(column_family).is_some() => {
-                let columns = decode_entity(entity)?;
-                if columns.iter().any(|column| column.is_blob_index) {
-                    return Err(Error::not_supported(
-                        "enable_blob_direct_write: an entity with references to blob files; put its values in their place",
-                    ));
-                }
+                let columns = check_entity(entity)?;
                 let mut indexes = Vec::with_capacity(columns.len());
                 for column in &columns {
                     indexes.push(self.add(column_family, key, column.value)?.map(|reference| reference.encode()));

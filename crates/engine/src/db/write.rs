@@ -179,6 +179,11 @@ fn check_batch(core: &DbCore, batch: &WriteBatch, options: &WriteOptions) -> Res
                 data.name
             )));
         }
+        if let Record::PutEntity { entity, .. } = record
+            && data.writes_directly()
+        {
+            direct_writes::check_entity(entity)?;
+        }
         if let Record::DeleteRange { begin, end, .. } = record
             && data.comparator.user().compare(begin, end).is_gt()
         {

@@ -350,3 +350,32 @@ fn the_record_of_a_key_is_found_by_other_bytes_that_the_order_calls_equal() {
     let [_, verified] = read("x", &references[0], &first_byte);
     assert_eq!(verified, Err(ErrorKind::Corruption), "a key that is not equal");
 }
+
+#[derive(Debug)]
+struct KeepsAll;
+
+impl KeepFiles for KeepsAll {
+    fn let_go(&self, _directory: &Path, _numbers: &[FileNumber], _are_abandoned: bool) {}
+}
+
+/// Or a cache that has the first value would give it for the second.
+#[test]
+fn no_place_in_a_file_is_given_twice() {
+    let file_system: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+    file_system.create_dir_all(Path::new("/db")).unwrap();
+    let place = DirectPlace { file_system, directory: "/db".into(), column_family_id: 0, keeper: Arc::new(KeepsAll) };
+    let blobs = DirectBlobs::new(place);
+    let settings = ColumnFamilySettings::default();
+    let how = DirectOptions { settings: &settings, bytes_per_sync: 0, warmed: None };
+    let mut numbers = 10..;
+    let mut add = |value: &[u8]| {
+        let reference = blobs.add(&how, b"key", value, || FileNumber(numbers.next().unwrap())).unwrap();
+        (reference.file_number, reference.offset)
+    };
+    let first = add(b"first");
+    blobs.flush(false).unwrap();
+    let second = add(b"other");
+    blobs.flush(true).unwrap();
+    assert_ne!(first, second);
+    assert_ne!(second, add(b"third"));
+}
