@@ -8,6 +8,8 @@
 )]
 
 mod common;
+#[path = "common/quiet.rs"]
+mod quiet;
 
 use common::options_on;
 use common::threads::wait_until;
@@ -15,6 +17,7 @@ use ferrock::{ColumnFamilyOptions, Db};
 use ferrock_base::clock::{Clock, ManualClock};
 use ferrock_vfs::MemoryFileSystem;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 const START_US: u64 = 1_700_000_000_000_000;
@@ -155,4 +158,22 @@ fn a_clock_that_passes_sleeps_stands_still() {
     wait_until("a rewrite", || tables(&db) != before);
     drop(db);
     sleeps(&clock, 0);
+}
+
+/// What other tests rely on that move a clock: without the thread nothing looks.
+#[test]
+fn without_a_thread_to_be_had_nothing_looks_at_ages() {
+    let clock = Arc::new(ManualClock::new(START_US));
+    let spawner = quiet::NoWakeups::shared();
+    let mut options = options_on(Arc::new(MemoryFileSystem::new()));
+    options.components.clock = Some(Arc::clone(&clock) as Arc<dyn Clock>);
+    options.components.spawner = Some(Arc::clone(&spawner) as _);
+    let mut family = ColumnFamilyOptions::default();
+    family.ttl = 100;
+    let (db, _) = Db::open_cf("/db", options, vec![("default".to_owned(), family)]).unwrap();
+    let asked = || spawner.refused.load(Ordering::Relaxed);
+    assert_eq!((asked(), clock.sleepers()), (1, 0));
+    // The next change of options tries again.
+    db.set_options_cf(&db.default_column_family().unwrap(), &[("ttl", "200")]).unwrap();
+    assert_eq!((asked(), clock.sleepers()), (2, 0));
 }

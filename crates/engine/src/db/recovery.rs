@@ -355,7 +355,7 @@ impl LogRecovery<'_> {
     ) -> Result<Taken> {
         let batch = WriteBatchRef::new(data)?;
         // Every record is checked before the first one is inserted: a damaged batch leaves nothing behind.
-        batch.verify()?;
+        let kinds = batch.verify()?;
         let first = batch.sequence();
         let follows = wal::follows(&batch);
         let begun = std::mem::replace(&mut progress.begins_at, LogStart::Past);
@@ -388,7 +388,9 @@ impl LogRecovery<'_> {
         if progress.announces_gaps && first > progress.next {
             self.missing(progress.next, SequenceNumber(first.0 - 1), progress)?;
         }
-        if let Values::Lost(error) = self.check_values(number, &batch, families, &mut progress.outcome.blob_ends)? {
+        if kinds.may_refer_to_blobs()
+            && let Values::Lost(error) = self.check_values(number, &batch, families, &mut progress.outcome.blob_ends)?
+        {
             return Ok(Taken::WithoutValue(error));
         }
         let mut inserter = Inserter::new(InsertMode::Exclusive, first, |id| {

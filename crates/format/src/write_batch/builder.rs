@@ -1,7 +1,7 @@
 //! Building a batch.
 
 use super::{
-    DEFAULT_COLUMN_FAMILY, HEADER_SIZE_BYTES, PreparePolicy, Record, WriteBatchIter, WriteBatchRef, check_key,
+    DEFAULT_COLUMN_FAMILY, HEADER_SIZE_BYTES, Record, RecordKinds, WriteBatchIter, WriteBatchRef, check_key,
     check_value,
 };
 use ferrock_base::coding::{put_varint32, put_varint64};
@@ -26,27 +26,6 @@ pub struct WriteBatch {
     rep: Vec<u8>,
     kinds: RecordKinds,
     save_points: Vec<SavePoint>,
-}
-
-/// Which kinds of record a batch holds, one bit for each tag (in its short form), and one for families besides the
-/// default one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct RecordKinds(u32);
-
-impl RecordKinds {
-    fn add(&mut self, kind: ValueType) {
-        self.0 |= 1 << kind as u8;
-    }
-
-    fn add_family(&mut self, column_family: u32) {
-        if column_family != DEFAULT_COLUMN_FAMILY {
-            self.add(ValueType::ColumnFamilyValue);
-        }
-    }
-
-    fn has(self, kind: ValueType) -> bool {
-        self.0 & (1 << kind as u8) != 0
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,13 +66,7 @@ impl WriteBatch {
     pub fn from_data(data: impl Into<Vec<u8>>) -> Result<Self> {
         let rep = data.into();
         let view = WriteBatchRef::new(&rep)?;
-        view.verify()?;
-        let mut kinds = RecordKinds::default();
-        for record in view.iter() {
-            let record = record?;
-            kinds.add(kind_of(&record));
-            kinds.add_family(record.column_family().unwrap_or(DEFAULT_COLUMN_FAMILY));
-        }
+        let kinds = view.verify()?;
         Ok(Self { rep, kinds, save_points: Vec::new() })
     }
 
@@ -188,9 +161,7 @@ impl WriteBatch {
     /// second look.
     #[must_use]
     pub fn is_simple(&self) -> bool {
-        let simple = [ValueType::Value, ValueType::Deletion, ValueType::SingleDeletion, ValueType::LogData];
-        let mask = simple.iter().fold(0u32, |mask, &kind| mask | 1 << kind as u8);
-        self.kinds.0 & !mask == 0
+        self.kinds.are_all_of(&[ValueType::Value, ValueType::Deletion, ValueType::SingleDeletion, ValueType::LogData])
     }
 
     /// Refuses a range deletion that ends before it begins. `compare` orders two keys of a family.
@@ -229,7 +200,7 @@ impl WriteBatch {
         let count = self.count().checked_add(other.count()).ok_or_else(too_many)?;
         self.rep.extend_from_slice(other.records());
         self.set_count(count);
-        self.kinds.0 |= other.kinds.0;
+        self.kinds.add_all(other.kinds);
         Ok(())
     }
 
@@ -332,23 +303,6 @@ impl WriteBatch {
 }
 
 /// The tag, in its short form, of a record.
-fn kind_of(record: &Record<'_>) -> ValueType {
-    if let Some((_, kind, _, _)) = record.as_entry() {
-        return kind;
-    }
-    match record {
-        Record::LogData(_) => ValueType::LogData,
-        Record::BeginPrepare(PreparePolicy::WriteCommitted) => ValueType::BeginPrepareXid,
-        Record::BeginPrepare(PreparePolicy::WritePrepared) => ValueType::BeginPersistedPrepareXid,
-        Record::BeginPrepare(PreparePolicy::WriteUnprepared) => ValueType::BeginUnprepareXid,
-        Record::EndPrepare { .. } => ValueType::EndPrepareXid,
-        Record::Commit { .. } => ValueType::CommitXid,
-        Record::CommitWithTimestamp { .. } => ValueType::CommitXidAndTimestamp,
-        Record::Rollback { .. } => ValueType::RollbackXid,
-        _ => ValueType::Noop,
-    }
-}
-
 #[cold]
 fn too_many() -> Error {
     Error::invalid_argument("a write batch cannot hold more than 2^32 - 1 updates")

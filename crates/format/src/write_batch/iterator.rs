@@ -1,6 +1,6 @@
 //! Reading the records of a batch. Nothing is copied: a [`Record`] borrows the batch's bytes.
 
-use super::HEADER_SIZE_BYTES;
+use super::{HEADER_SIZE_BYTES, RecordKinds};
 use ferrock_base::coding::{get_fixed32, get_fixed64, get_varint32};
 use ferrock_base::{Error, Result, SequenceNumber, ValueType};
 
@@ -145,18 +145,20 @@ impl<'a> WriteBatchRef<'a> {
         WriteBatchIter { data: self.data, position: HEADER_SIZE_BYTES }
     }
 
-    /// Reads every record.
+    /// Reads every record, and says what kinds there are.
     ///
     /// # Errors
     /// `Corruption` when a record is malformed, when the count is wrong, or when the sequence number has more than
     /// 56 bits.
-    pub fn verify(&self) -> Result<()> {
+    pub fn verify(&self) -> Result<RecordKinds> {
         if self.sequence() > ferrock_base::MAX_SEQUENCE_NUMBER {
             return Err(Error::corruption(format!("write batch with sequence number {}", self.sequence())));
         }
-        let mut counted = 0u64;
+        let (mut counted, mut kinds) = (0u64, RecordKinds::default());
         for record in self.iter() {
-            counted += u64::from(record?.is_counted());
+            let record = record?;
+            counted += u64::from(record.is_counted());
+            kinds.note(&record);
         }
         if counted != u64::from(self.count()) {
             return Err(Error::corruption(format!(
@@ -164,7 +166,7 @@ impl<'a> WriteBatchRef<'a> {
                 self.count()
             )));
         }
-        Ok(())
+        Ok(kinds)
     }
 }
 

@@ -24,12 +24,14 @@
 
 mod builder;
 mod iterator;
+mod kinds;
 #[cfg(test)]
 mod tests;
 mod updates;
 
 pub use builder::WriteBatch;
 pub use iterator::{PreparePolicy, Record, WriteBatchIter, WriteBatchRef};
+pub use kinds::RecordKinds;
 
 use ferrock_base::{Error, Result};
 
