@@ -64,8 +64,8 @@ impl Replaced {
 /// caller leads the write queue, has made room, and has logged nothing yet.
 ///
 /// # Errors
-/// Of the file system; `InvalidArgument` for a value that its compression cannot take. Then the batches are those of the
-/// callers.
+/// Of the file system; `InvalidArgument` for a value that its compression cannot take. Then the batches are those of
+/// the callers.
 pub(super) fn replace(
     core: &DbCore,
     families: &FamilyMap,

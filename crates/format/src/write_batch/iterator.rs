@@ -1,6 +1,6 @@
 //! Reading the records of a batch. Nothing is copied: a [`Record`] borrows the batch's bytes.
 
-use super::{HEADER_SIZE_BYTES, RecordKinds};
+use super::{DEFAULT_COLUMN_FAMILY, HEADER_SIZE_BYTES, RecordKinds};
 use ferrock_base::coding::{get_fixed32, get_fixed64, get_varint32};
 use ferrock_base::{Error, Result, SequenceNumber, ValueType};
 
@@ -53,6 +53,24 @@ pub enum Record<'a> {
 }
 
 impl<'a> Record<'a> {
+    /// The tag of its record, in the short form.
+    fn kind(&self) -> ValueType {
+        if let Some((_, kind, _, _)) = self.as_entry() {
+            return kind;
+        }
+        match self {
+            Self::LogData(_) => ValueType::LogData,
+            Self::BeginPrepare(PreparePolicy::WriteCommitted) => ValueType::BeginPrepareXid,
+            Self::BeginPrepare(PreparePolicy::WritePrepared) => ValueType::BeginPersistedPrepareXid,
+            Self::BeginPrepare(PreparePolicy::WriteUnprepared) => ValueType::BeginUnprepareXid,
+            Self::EndPrepare { .. } => ValueType::EndPrepareXid,
+            Self::Commit { .. } => ValueType::CommitXid,
+            Self::CommitWithTimestamp { .. } => ValueType::CommitXidAndTimestamp,
+            Self::Rollback { .. } => ValueType::RollbackXid,
+            _ => ValueType::Noop,
+        }
+    }
+
     /// True for the records that the batch's count counts.
     #[inline]
     #[must_use]
@@ -158,7 +176,8 @@ impl<'a> WriteBatchRef<'a> {
         for record in self.iter() {
             let record = record?;
             counted += u64::from(record.is_counted());
-            kinds.note(&record);
+            kinds.add(record.kind());
+            kinds.add_family(record.column_family().unwrap_or(DEFAULT_COLUMN_FAMILY));
         }
         if counted != u64::from(self.count()) {
             return Err(Error::corruption(format!(
@@ -223,7 +242,7 @@ impl<'a> WriteBatchIter<'a> {
             | T::ColumnFamilyBlobIndex
             | T::ColumnFamilyWideColumnEntity
             | T::ColumnFamilyValuePreferredSeqno => self.varint32()?,
-            _ => super::DEFAULT_COLUMN_FAMILY,
+            _ => DEFAULT_COLUMN_FAMILY,
         };
         Some(match tag {
             T::Value | T::ColumnFamilyValue => Record::Put { column_family, key: self.slice()?, value: self.slice()? },

@@ -1,6 +1,6 @@
 //! Which kinds of record a batch holds: a second look at its records is for few of them.
 
-use super::{DEFAULT_COLUMN_FAMILY, PreparePolicy, Record};
+use super::DEFAULT_COLUMN_FAMILY;
 use ferrock_base::ValueType;
 
 /// One bit for each tag (in its short form), and one for families besides the default one.
@@ -12,11 +12,6 @@ impl RecordKinds {
     #[must_use]
     pub fn may_refer_to_blobs(self) -> bool {
         self.has(ValueType::BlobIndex) || self.has(ValueType::WideColumnEntity)
-    }
-
-    pub(super) fn note(&mut self, record: &Record<'_>) {
-        self.add(kind_of(record));
-        self.add_family(record.column_family().unwrap_or(DEFAULT_COLUMN_FAMILY));
     }
 
     pub(super) fn add(&mut self, kind: ValueType) {
@@ -41,22 +36,5 @@ impl RecordKinds {
     pub(super) fn are_all_of(self, kinds: &[ValueType]) -> bool {
         let mask = kinds.iter().fold(0u32, |mask, &kind| mask | 1 << kind as u8);
         self.0 & !mask == 0
-    }
-}
-
-fn kind_of(record: &Record<'_>) -> ValueType {
-    if let Some((_, kind, _, _)) = record.as_entry() {
-        return kind;
-    }
-    match record {
-        Record::LogData(_) => ValueType::LogData,
-        Record::BeginPrepare(PreparePolicy::WriteCommitted) => ValueType::BeginPrepareXid,
-        Record::BeginPrepare(PreparePolicy::WritePrepared) => ValueType::BeginPersistedPrepareXid,
-        Record::BeginPrepare(PreparePolicy::WriteUnprepared) => ValueType::BeginUnprepareXid,
-        Record::EndPrepare { .. } => ValueType::EndPrepareXid,
-        Record::Commit { .. } => ValueType::CommitXid,
-        Record::CommitWithTimestamp { .. } => ValueType::CommitXidAndTimestamp,
-        Record::Rollback { .. } => ValueType::RollbackXid,
-        _ => ValueType::Noop,
     }
 }
