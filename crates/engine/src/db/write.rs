@@ -21,7 +21,7 @@ use crate::write::queue::{LeaderGuard, Member, Role};
 use crate::write::request::{PreWriteCheck, WriteExtra, WriteGroup, WriteRequest};
 use crate::write::timer::GroupTimer;
 use ferrock_base::{Error, ErrorKind, Result, SequenceNumber};
-use ferrock_format::log::BLOCK_SIZE_BYTES;
+use ferrock_format::log;
 use ferrock_format::write_batch::{Record, WriteBatch};
 use ferrock_options::WriteBufferManager;
 use ferrock_vfs::{IoKind, IoPriority};
@@ -116,12 +116,6 @@ pub(crate) fn wait_for_limiter(options: &DbOptions, priority: IoPriority, logged
     if let Some(limiter) = options.components.rate_limiter.as_ref().filter(|limiter| limiter.limits(IoKind::Write)) {
         limiter.request(logged_bytes as u64, priority);
     }
-}
-
-/// Bytes of the log that a record of so many bytes takes: with a header of seven bytes in each block of 32 KiB.
-fn logged_bytes(record_bytes: usize) -> usize {
-    const HEADER: usize = 7;
-    record_bytes + HEADER * record_bytes.div_ceil(BLOCK_SIZE_BYTES - HEADER).max(1)
 }
 
 /// Runs `work` while no thread writes, and never once the database is closed: the directory may be another opener's
@@ -242,7 +236,7 @@ fn lead(core: &DbCore, guard: &LeaderGuard<'_, WriteRequest, WriteGroup>, mut re
         core.writes.note_unlogged();
     } else if verdict.is_ok() {
         if let Some(priority) = options.rate_limiter_priority {
-            wait_for_limiter(&db_options, priority, logged_bytes(log_bytes));
+            wait_for_limiter(&db_options, priority, log::legacy_size_bytes(log_bytes));
         }
         verdict = append_group(core, &request, &members, first, count, options.sync);
         timer.lap(&statistics.wal_us);
@@ -304,7 +298,7 @@ fn merges_on_write(families: &FamilyMap, request: &WriteRequest, members: &[Memb
 
 /// A value that cannot be taken fails its group alone; a file that failed, the writes behind it, too.
 fn note_value_error(core: &DbCore, error: &Error) {
-    if !matches!(error.kind(), ErrorKind::InvalidArgument | ErrorKind::NotSupported | ErrorKind::Corruption) {
+    if error.kind() != ErrorKind::InvalidArgument {
         core.jobs.set_error(Reason::Write, error);
     }
 }

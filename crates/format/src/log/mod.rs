@@ -50,6 +50,14 @@ pub const LEGACY_HEADER_SIZE_BYTES: usize = 7;
 /// Size of a recyclable header.
 pub const RECYCLABLE_HEADER_SIZE_BYTES: usize = 11;
 
+/// Bytes that a record takes in a log that is not reused: a header in each block that it reaches into. What pads the
+/// block before it is not counted.
+#[must_use]
+pub fn legacy_size_bytes(record_bytes: usize) -> usize {
+    let fragments = record_bytes.div_ceil(BLOCK_SIZE_BYTES - LEGACY_HEADER_SIZE_BYTES).max(1);
+    record_bytes.saturating_add(LEGACY_HEADER_SIZE_BYTES * fragments)
+}
+
 /// Bit of a record type that lets readers skip the record if they do not know the type.
 const IGNORABLE_TYPE_MASK: u8 = 0x80;
 /// The only compression a log can have.

@@ -48,6 +48,14 @@ fn write_all(number: u64, family: HeaderFamily, records: &[&[u8]]) -> Vec<u8> {
     out
 }
 
+#[test]
+fn a_record_takes_what_is_reckoned_for_it() {
+    let block = BLOCK_SIZE_BYTES - LEGACY_HEADER_SIZE_BYTES;
+    for size in [0, 1, block - 1, block, block + 1, 3 * block, 3 * block + 1, 100_000] {
+        assert_eq!(write_all(3, HeaderFamily::Legacy, &[&vec![1; size]]).len(), legacy_size_bytes(size), "{size}");
+    }
+}
+
 fn record(data: &[u8]) -> Seen {
     Seen::Record(data.to_vec())
 }
