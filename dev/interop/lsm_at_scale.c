@@ -2,11 +2,12 @@
 // Prints, for each of the three, its speed, the latencies of writes, what was written and stored, and the memory.
 //
 //   cc -O2 dev/interop/lsm_at_scale.c -o lsm_at_scale -ldl -lpthread
-//   ./lsm_at_scale LIBRARY DIRECTORY leveled|universal|blobs KEYS [MEGABYTES]
+//   ./lsm_at_scale LIBRARY DIRECTORY leveled|universal|blobs|direct KEYS [MEGABYTES]
 //
 // Keys have 16 bytes, values 100 to 1,000, of which half compresses; LZ4, two background jobs, a cache of 256 MB,
 // Bloom filters of 10 bits, all else as the library has it, but for MEGABYTES: the size of a memtable and of a table,
-// a quarter of the first level's (64). Every value read is checked. The directory must not exist before.
+// a quarter of the first level's (64). `direct`: blobs that are written before they are logged. Every value read is
+// checked. The directory must not exist before.
 //
 // Columns: seconds until the last call returned and until background work was done; p50, p99, p99.9 and the longest of
 // a write in microseconds; seconds spent in writes of more than a millisecond; bytes written by the process per byte
@@ -78,6 +79,8 @@ static void* open_database(const char* directory, const char* style, uint64_t by
   USES(void, options_set_min_blob_size, void*, uint64_t);
   USES(void, options_set_blob_compression_type, void*, int);
   USES(void, options_set_enable_blob_gc, void*, unsigned char);
+  USES(void, options_set_enable_blob_direct_write, void*, unsigned char);
+  USES(void, options_set_allow_concurrent_memtable_write, void*, unsigned char);
   USES(void*, block_based_options_create, void);
   USES(void, block_based_options_set_block_cache, void*, void*);
   USES(void, block_based_options_set_filter_policy, void*, void*);
@@ -92,7 +95,12 @@ static void* open_database(const char* directory, const char* style, uint64_t by
   options_set_max_bytes_for_level_base(options, 4 * bytes);
   options_set_max_background_jobs(options, 2);
   if (!strcmp(style, "universal")) options_set_compaction_style(options, 1);
-  if (!strcmp(style, "blobs")) {
+  int is_direct = !strcmp(style, "direct");
+  if (is_direct) {
+    options_set_enable_blob_direct_write(options, 1);
+    options_set_allow_concurrent_memtable_write(options, 0);
+  }
+  if (!strcmp(style, "blobs") || is_direct) {
     options_set_enable_blob_files(options, 1);
     options_set_min_blob_size(options, 256);
     options_set_blob_compression_type(options, 4);
@@ -177,7 +185,7 @@ static void run(Load* load, const char* name, uint64_t operations, unsigned read
 }
 
 int main(int count, char** arguments) {
-  if (count < 5) fail("usage: lsm_at_scale LIBRARY DIRECTORY leveled|universal|blobs KEYS [MEGABYTES]");
+  if (count < 5) fail("usage: lsm_at_scale LIBRARY DIRECTORY leveled|universal|blobs|direct KEYS [MEGABYTES]");
   load_library(arguments[1]);
   USES(void, close, void*);
   uint64_t keys = strtoull(arguments[4], NULL, 10), megabytes = count > 5 ? strtoull(arguments[5], NULL, 10) : 64;

@@ -284,7 +284,8 @@ impl DirectBlobs {
                 let number = new_number();
                 state.numbers.push(number);
                 state.has_new_name = true;
-                vacant.insert(DirectFile::create(&self.place, &options, number, settings.blob_compression_type)?)
+                let created = DirectFile::create(&self.place, &options, number, settings.blob_compression_type);
+                vacant.insert(created.inspect_err(|_| self.unused.lock().push(number))?)
             }
         };
         let reference = file.add(user_key, encode(&mut state.encoder, settings, value)?);
