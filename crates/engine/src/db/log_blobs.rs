@@ -66,9 +66,10 @@ impl LoggedValues<'_> {
             references.push(*reference);
             Ok(())
         };
-        let expires = value_type == ValueType::BlobIndex
-            && !matches!(BlobIndex::decode(value), Ok(BlobIndex::Reference { expiration_secs: None, .. }));
-        if expires || for_each_reference(value_type, value, &mut note).is_err() {
+        // Entities may have references; of the other values those that do not expire.
+        let may_be_direct = value_type != ValueType::BlobIndex
+            || matches!(BlobIndex::decode(value), Ok(BlobIndex::Reference { expiration_secs: None, .. }));
+        if !may_be_direct || for_each_reference(value_type, value, &mut note).is_err() {
             // The reader of the key gets to know.
             return Ok(Values::Whole);
         }

@@ -30,11 +30,12 @@ pub(super) fn pick(
     let index = *file_order::file_order(input, level).first()?;
     let mut files = version.expand_to_clean_cut(level, &version.level(level)[index..=index])?;
     let range = BoundaryRange::of_files(version.comparator().user(), files.iter().map(|file| &**file))?;
-    if version.overlapping_indexes(output_level, &range).is_empty() {
+    let is_move = version.overlapping_indexes(output_level, &range).is_empty();
+    if is_move {
         files = extend_trivial_move(input, level, output_level, files, true);
     }
-    let is_extended_move = files.len() > 1 && version.overlapping_indexes(output_level, &range).is_empty();
-    if reason == CompactionReason::LevelMaxLevelSize && !is_extended_move {
+    let moves_several = is_move && files.len() > 1;
+    if reason == CompactionReason::LevelMaxLevelSize && !moves_several {
         files = take_difference(input, level, files);
     }
     complete(input, Seed { reason, score, start_level: level, output_level, files, is_level_0_trivial_move: false })
