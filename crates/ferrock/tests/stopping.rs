@@ -18,6 +18,7 @@ use ferrock::{
 use ferrock_vfs::{FileSystem, MemoryFileSystem};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Entries of a table: enough that a compaction looks whether it is stopped.
@@ -239,6 +240,40 @@ fn waiting_for_compactions_has_options() {
     assert_eq!(db.put(b"x", b"1").unwrap_err().kind(), ErrorKind::ShutdownInProgress);
     drop(db);
     assert_eq!(contents(&open(&files), &ReadOptions::default()).len(), expected.len() + 2);
+}
+
+#[test]
+fn what_reads_of_any_kind_held_is_gone_when_they_are_over() {
+    let files = MemoryFileSystem::new();
+    let db = open(&files);
+    set_automatic(&db, true);
+    for round in 0..60u64 {
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for reader in 0..2 {
+                let (db, done) = (&db, &done);
+                scope.spawn(move || {
+                    let keys: Vec<Vec<u8>> = (0..8).map(|number| key(number + reader)).collect();
+                    while !done.load(Ordering::Acquire) {
+                        let found = db.get(&keys[0]).unwrap().is_some();
+                        assert!(found || round == 0);
+                        assert_eq!(db.multi_get(&keys.iter().map(Vec::as_slice).collect::<Vec<_>>()).len(), keys.len());
+                        db.iter(&ReadOptions::default()).seek(&keys[0]);
+                        drop(db.live_files());
+                    }
+                });
+            }
+            for flush in 0..4 {
+                for number in 0..50 {
+                    db.put(&key(number), format!("{round} {flush}").as_bytes()).unwrap();
+                }
+                db.flush().unwrap();
+            }
+            done.store(true, Ordering::Release);
+        });
+        db.wait_for_compact(&WaitForCompactOptions::default()).unwrap();
+        assert_eq!(tables(&files), live(&db), "round {round}");
+    }
 }
 
 #[test]

@@ -205,7 +205,8 @@ pub struct WaitForCompactOptions {
     pub abort_on_pause: bool,
     /// Flush all families first.
     pub flush: bool,
-    /// Wait also until no thread removes obsolete files.
+    /// Wait also until no thread opens tables behind the open. The inputs of compactions that no reader holds are gone
+    /// in either case.
     pub wait_for_purge: bool,
     /// Close the database then.
     pub close_db: bool,

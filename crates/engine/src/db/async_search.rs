@@ -13,7 +13,6 @@
 
 use super::DbCore;
 use super::multi_get::{AtBlock, Search, Stop, TableSearch};
-use super::read::Release;
 use super::search::PinnedSlice;
 use crate::column_family::{ColumnFamilyData, SuperVersion};
 use crate::db::search;
@@ -37,8 +36,6 @@ pub(super) struct PinnedState {
     data: Arc<ColumnFamilyData>,
     pinned: Arc<SuperVersion>,
     options: ReadOptions,
-    /// Declared behind `pinned`, so that it is dropped after the version.
-    _release: Release,
 }
 
 /// The point at which a search is suspended.
@@ -111,13 +108,7 @@ impl PinnedState {
         pinned: &Arc<SuperVersion>,
         options: &ReadOptions,
     ) -> Self {
-        Self {
-            core: Arc::clone(core),
-            data: Arc::clone(data),
-            pinned: Arc::clone(pinned),
-            options: options.clone(),
-            _release: Release::new(core, &pinned.version),
-        }
+        Self { core: Arc::clone(core), data: Arc::clone(data), pinned: Arc::clone(pinned), options: options.clone() }
     }
 
     fn blobs(&self) -> BlobView<'_> {

@@ -2,6 +2,7 @@
 
 use super::{DbCore, auto_resume, cleanup, compact, direct_writes, flush, options_file, properties, remote, write};
 use crate::column_family::ColumnFamilyData;
+use crate::files::Awaited;
 use crate::jobs::{IdleWait, Job, JobHost, PickedCompaction, Places, StoppedBy, Wanted};
 use crate::options::WaitForCompactOptions;
 use ferrock_base::Result;
@@ -77,9 +78,9 @@ pub(super) fn wait_for_compact(core: &DbCore, options: &WaitForCompactOptions) -
         flush_all(core)?;
     }
     core.jobs.wait_until_idle(clock, wait)?;
-    if options.wait_for_purge {
-        core.files.wait_within(|| wait.time_left(clock))?;
-    }
+    // A compaction's thread removes its inputs when others may begin already: whoever waited finds them gone.
+    let awaited = if options.wait_for_purge { Awaited::All } else { Awaited::CleanUps };
+    core.files.wait_within(awaited, || wait.time_left(clock))?;
     if options.close_db { close(core) } else { Ok(()) }
 }
 

@@ -4,8 +4,9 @@ use super::DbCore;
 use crate::db::flush;
 use crate::files::CleanUp;
 use ferrock_format::file_name;
+use ferrock_tree::version::ReleaseObserver;
 use ferrock_tree::version::obsolete::NeededFiles;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// Removes what is not needed, on this thread.
 pub(crate) fn delete_obsolete_files(core: &DbCore) {
@@ -14,7 +15,20 @@ pub(crate) fn delete_obsolete_files(core: &DbCore) {
     }
 }
 
-/// Lets a thread of the database remove what only a reader held until now.
+/// Lets a thread of the database remove what a version held until now: who lets it go must not block, and may hold
+/// locks of the database.
+#[derive(Debug)]
+pub(super) struct Releases(pub(super) Weak<DbCore>);
+
+impl ReleaseObserver for Releases {
+    fn on_version_released(&self) {
+        if let Some(core) = self.0.upgrade() {
+            request_cleanup(&core);
+        }
+    }
+}
+
+/// Lets a thread of the database remove what nothing needs any more, if something waits for that.
 pub(crate) fn request_cleanup(core: &Arc<DbCore>) {
     if let Some(turn) = core.files.request_cleanup() {
         let job_core = Arc::clone(core);
@@ -39,13 +53,14 @@ pub(super) fn delete_unneeded_files(core: &DbCore) {
 
 /// In this order: a file that a job hands over in between is live, and one that is made in between is newer.
 fn needed_files(core: &DbCore) -> NeededFiles {
+    core.files.begin_look();
     let next = core.versions.next_file_number();
     let min_pending_output = core.files.oldest_pending().map_or(next, |pending| pending.min(next));
     // Before the versions: what memtables let go of meanwhile is in one of them.
     let kept = core.files.kept();
     let mut live = core.versions.live_files();
     live.blob_files.extend(kept);
-    core.files.set_has_zombies(!live.zombie_tables.is_empty());
+    core.files.end_look(!live.zombie_tables.is_empty());
     let oldest_log = core.writes.logs().oldest();
     let min_log = core.versions.oldest_needed_log();
     NeededFiles {

@@ -503,6 +503,7 @@ impl Opener {
             seqno_times: SeqnoTimes::default(),
             wakeups: Wakeups::default(),
         });
+        core.versions.observe_releases(Arc::new(cleanup::Releases(Arc::downgrade(&core))));
         adopt_families(&core);
         if let Some(OpenFileBudget { process_limit, tables }) = budget {
             let asked = self.options.max_open_files;

@@ -6,7 +6,6 @@
 use super::search::{PinnedSlice, blob_view, view_for};
 use super::{Db, DbCore};
 use crate::column_family::{ColumnFamilyData, SuperVersion};
-use crate::db::cleanup;
 use crate::options::ReadOptions;
 use crate::snapshot::Snapshot;
 use crate::super_version::thread_ordinal;
@@ -19,9 +18,8 @@ use ferrock_tree::iterator::{
     SourceIterator,
 };
 use ferrock_tree::read::ReadView;
-use ferrock_tree::version::Version;
 use ferrock_vfs::{ReadBuffer, ReadClass};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 impl ReadOptions {
     fn scan_bounds(&self) -> ScanBounds {
@@ -44,9 +42,6 @@ pub(super) struct IterSource {
     snapshot: Option<Snapshot>,
     blobs: Arc<OwnedBlobView>,
     memory: ScanMemory,
-    core: Weak<DbCore>,
-    /// Behind `pinned`: dropped when the version is let go.
-    _release: Release,
 }
 
 impl IterSource {
@@ -70,8 +65,6 @@ impl IterSource {
             snapshot: options.snapshot.clone(),
             blobs: Arc::new(blobs),
             memory: scan_memory(&pinned, options, generation),
-            core: Arc::downgrade(core),
-            _release: Release::new(core, &pinned.version),
             pinned,
         }
     }
@@ -79,7 +72,6 @@ impl IterSource {
     /// An iterator with the bounds and habits of `options`; `splits_runs` as for [`children`].
     pub(super) fn iter(&self, options: &ReadOptions, splits_runs: bool) -> Iter {
         let (data, pinned) = (&self.data, &self.pinned);
-        let release = Release { core: Weak::clone(&self.core), version: Arc::downgrade(&pinned.version) };
         let inner = match children(data, pinned, options, splits_runs) {
             Ok(children) => MergingIterator::new(data.comparator.clone(), children).deferring_reads(),
             Err(error) => return Iter::failed(error),
@@ -103,7 +95,6 @@ impl IterSource {
             inner: Ok(DbIterator::new(inner, settings, owner)),
             reads: Some((Arc::clone(data.table_cache.read_stats()), thread_ordinal())),
             limit: (options.limit_hint, options.limit_reads),
-            _release: Some(release),
         }
     }
 }
@@ -184,29 +175,6 @@ pub(super) struct IterOwner {
     _snapshot: Option<Snapshot>,
 }
 
-/// Has the tables removed that only this iterator still held: otherwise they would stay until the next job. A thread of
-/// the database does it: the thread that drops the iterator must not block.
-pub(super) struct Release {
-    core: Weak<DbCore>,
-    version: Weak<Version>,
-}
-
-impl Release {
-    pub(super) fn new(core: &Arc<DbCore>, version: &Arc<Version>) -> Self {
-        Self { core: Arc::downgrade(core), version: Arc::downgrade(version) }
-    }
-}
-
-impl Drop for Release {
-    fn drop(&mut self) {
-        if self.version.strong_count() == 0
-            && let Some(core) = self.core.upgrade()
-        {
-            cleanup::request_cleanup(&core);
-        }
-    }
-}
-
 /// Iterates over the keys of a column family in both directions, as of one moment. `'static` and `Send`: it may be kept
 /// in a struct, moved between threads, and outlive the [`Db`].
 ///
@@ -235,8 +203,6 @@ pub struct Iter {
     /// Where its positionings are counted, as those of the thread that made it.
     reads: Option<(Arc<ReadStats>, usize)>,
     limit: (u64, LimitReads),
-    /// Behind `inner`: dropped when the version is let go.
-    _release: Option<Release>,
 }
 
 impl std::fmt::Debug for Iter {
@@ -287,7 +253,7 @@ impl Iter {
     #[doc(hidden)]
     #[must_use]
     pub fn failed(error: Error) -> Self {
-        Self { inner: Err(error), reads: None, limit: Default::default(), _release: None }
+        Self { inner: Err(error), reads: None, limit: Default::default() }
     }
 
     /// Has placements pause, or not, for a caller that makes the reads of several iterators as one set.

@@ -22,10 +22,10 @@
 //! With an `SstFileManager` ([`deletion`]) a file is removed when it has become trash, whose name counts as none of the
 //! database; what becomes of it then is the manager's business, also after the database was closed.
 //!
-//! Tables that a reader still holds (zombies) stay until it lets go: they are looked for again when an iterator that
-//! was the last to hold a version ends, after the next flush or compaction, and when the database closes or opens. The
-//! thread that drops the iterator only asks for the clean-up: a thread of the database does it, once for all that ask
-//! before it begins.
+//! Tables that only a reader or a job still holds (zombies) stay until it lets go: the version that goes then, whoever
+//! held it (an iterator, a point lookup, a thread that chooses a compaction), asks for a clean-up. A thread of the
+//! database does it, once for all that ask before it begins. Before, only iterators asked: the inputs of the last
+//! compaction of an idle database stayed until the next job if some other thread held their version for a moment.
 
 pub(crate) mod deletion;
 pub(crate) mod log_directory;
@@ -45,7 +45,7 @@ use parking_lot::{Condvar, Mutex};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// What a registry works with.
@@ -80,7 +80,23 @@ struct State {
     known: BTreeMap<PathBuf, BTreeSet<String>>,
 }
 
+/// What runs behind jobs and the open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Awaited {
+    /// Clean-ups: with them the inputs of compactions are gone.
+    CleanUps,
+    /// Tables that are opened behind the open, too.
+    All,
+}
+
 impl State {
+    fn is_at_work(&self, awaited: Awaited) -> bool {
+        match awaited {
+            Awaited::CleanUps => self.cleanups > 0,
+            Awaited::All => self.cleanups > 0 || self.openings > 0,
+        }
+    }
+
     /// A directory that was not listed yet tells by itself what lies there.
     fn note(&mut self, directory: &Path, name: String) {
         if let Some(known) = self.known.get_mut(directory) {
@@ -100,6 +116,8 @@ pub(crate) struct FileRegistry {
     log: Arc<InfoLog>,
     /// The last clean-up left tables that only readers held.
     has_zombies: AtomicBool,
+    /// Clean-ups that find out what is needed: what is let go meanwhile may be held in their eyes.
+    looking: AtomicUsize,
     state: Mutex<State>,
     /// A clean-up is over.
     ended: Condvar,
@@ -127,6 +145,7 @@ impl FileRegistry {
             deletion,
             log,
             has_zombies: AtomicBool::new(false),
+            looking: AtomicUsize::new(0),
             state: Mutex::new(State { is_stopped: directory_lock.is_none(), ..State::default() }),
             ended: Condvar::new(),
             directory_lock: Mutex::new(directory_lock),
@@ -299,10 +318,10 @@ impl FileRegistry {
         Some(CleanUp { files: Arc::clone(self), is_request: false })
     }
 
-    /// A clean-up for another thread, because a reader has let a version go. `None` when no table waits for that, and
-    /// when one was asked for that has not begun.
+    /// A clean-up for another thread, because a version was let go. `None` when no table waits for that, and when one
+    /// was asked for that has not begun.
     pub(crate) fn request_cleanup(self: &Arc<Self>) -> Option<CleanUp> {
-        if !self.has_zombies.load(Ordering::Acquire) {
+        if !self.has_zombies.load(Ordering::SeqCst) && self.looking.load(Ordering::SeqCst) == 0 {
             return None;
         }
         let mut state = self.state.lock();
@@ -336,17 +355,17 @@ impl FileRegistry {
 
     /// Waits for the clean-ups that were begun or asked for, and for tables that are opened behind the open.
     pub(crate) fn wait(&self) {
-        let no_limit = self.wait_within(|| Ok(None));
+        let no_limit = self.wait_within(Awaited::All, || Ok(None));
         debug_assert!(no_limit.is_ok(), "{no_limit:?}");
     }
 
-    /// As [`wait`](Self::wait), for as long as `time_left` says.
+    /// Waits for what is `awaited`, for as long as `time_left` says.
     ///
     /// # Errors
     /// That of `time_left`.
-    pub(crate) fn wait_within(&self, time_left: impl Fn() -> Result<Option<Duration>>) -> Result<()> {
+    pub(crate) fn wait_within(&self, awaited: Awaited, time_left: impl Fn() -> Result<Option<Duration>>) -> Result<()> {
         let mut state = self.state.lock();
-        while state.cleanups > 0 || state.openings > 0 {
+        while state.is_at_work(awaited) {
             match time_left()? {
                 None => self.ended.wait(&mut state),
                 Some(left) => drop(self.ended.wait_for(&mut state, left)),
@@ -357,7 +376,7 @@ impl FileRegistry {
 
     /// True when files may be left that nothing needs: a clean-up came too late, or readers held their tables.
     pub(crate) fn is_cleanup_owed(&self) -> bool {
-        self.has_zombies.load(Ordering::Acquire) || self.state.lock().is_owed
+        self.has_zombies.load(Ordering::SeqCst) || self.state.lock().is_owed
     }
 
     /// Gives up the lock of the directory: it may be another opener's from now on.
@@ -366,9 +385,19 @@ impl FileRegistry {
         drop(lock);
     }
 
-    /// Notes whether tables are left that only readers hold.
-    pub(crate) fn set_has_zombies(&self, has_zombies: bool) {
-        self.has_zombies.store(has_zombies, Ordering::Release);
+    /// Before it is found out what is needed. A version that is let go from now on asks for a clean-up: it may have
+    /// been seen as held.
+    pub(crate) fn begin_look(&self) {
+        self.looking.fetch_add(1, Ordering::SeqCst);
+        self.has_zombies.store(false, Ordering::SeqCst);
+    }
+
+    /// What was found: whether tables are left that only readers hold.
+    pub(crate) fn end_look(&self, has_zombies: bool) {
+        if has_zombies {
+            self.has_zombies.store(true, Ordering::SeqCst);
+        }
+        self.looking.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// Removes what is not needed of what lies in the directories. `may_remove_logs` is asked before the first log
@@ -441,7 +470,7 @@ impl KeepFiles for FileRegistry {
         }
         if !are_abandoned {
             // A clean-up may have passed over them meanwhile.
-            self.set_has_zombies(true);
+            self.has_zombies.store(true, Ordering::SeqCst);
             return;
         }
         if state.is_stopped {
@@ -603,7 +632,12 @@ mod tests {
     fn clean_ups_that_are_asked_for_together_are_one() {
         let (_, files) = registry(&[]);
         assert!(files.request_cleanup().is_none(), "no reader holds anything");
-        files.set_has_zombies(true);
+        files.begin_look();
+        drop(files.request_cleanup().expect("what is let go while it is looked may be seen as held"));
+        files.end_look(false);
+        assert!(files.request_cleanup().is_none(), "nothing was held");
+        files.begin_look();
+        files.end_look(true);
         let mut first = files.request_cleanup().expect("a reader let go");
         assert!(files.request_cleanup().is_none(), "the first has not looked yet");
         first.begin();

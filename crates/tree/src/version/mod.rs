@@ -34,5 +34,5 @@ pub(crate) use level_targets::multiply;
 pub use lookup::Candidates;
 pub use overlap::KeyNotBeyondLevel;
 pub(crate) use version::total_size_bytes;
-pub use version::{LevelFiles, Version};
+pub use version::{LevelFiles, ReleaseObserver, Version};
 pub use version_set::{FamilyToOpen, LogRelease, VersionSet};

@@ -7,7 +7,7 @@ use super::{FileMetadata, FileStatistics};
 use ferrock_base::{FileNumber, InternalComparator};
 use ferrock_options::ColumnFamilySettings;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The files of a level, shared by all versions between two changes of the level.
 pub type LevelFiles = Arc<[Arc<FileMetadata>]>;
@@ -19,6 +19,13 @@ pub struct LevelSummary {
     pub num_files: usize,
     /// Bytes of all files.
     pub size_bytes: u64,
+}
+
+/// Is told of versions that nobody holds any more: files that only they had may go.
+pub trait ReleaseObserver: std::fmt::Debug + Send + Sync {
+    /// Called by the thread that let go of a version, which may hold the locks of its set and those of whoever changes
+    /// the tree: it must wait for none of them.
+    fn on_version_released(&self);
 }
 
 /// All tables of a column family at one moment.
@@ -41,6 +48,15 @@ pub struct Version {
     compact_cursors: Vec<Option<Vec<u8>>>,
     blob_files: Arc<BTreeMap<FileNumber, Arc<BlobFileMetadata>>>,
     targets: LevelTargets,
+    observer: OnceLock<Arc<dyn ReleaseObserver>>,
+}
+
+impl Drop for Version {
+    fn drop(&mut self) {
+        if let Some(observer) = self.observer.get() {
+            observer.on_version_released();
+        }
+    }
 }
 
 impl Version {
@@ -84,7 +100,13 @@ impl Version {
             compact_cursors,
             blob_files,
             targets,
+            observer: OnceLock::new(),
         }
+    }
+
+    /// Who is told when nobody holds the version any more; the first that is given counts.
+    pub(super) fn set_observer(&self, observer: &Arc<dyn ReleaseObserver>) {
+        self.observer.get_or_init(|| Arc::clone(observer));
     }
 
     /// The same files under other settings.

@@ -30,7 +30,7 @@ mod tests;
 pub use family::FamilyToOpen;
 pub use recover::{RecoverMode, list_column_families};
 
-use super::Version;
+use super::{ReleaseObserver, Version};
 use arc_swap::ArcSwap;
 use family::Family;
 use ferrock_base::{FileNumber, SequenceNumber};
@@ -83,6 +83,7 @@ struct State {
     begun_manifests: BTreeSet<FileNumber>,
     /// Every version that a reader may still hold, with its family.
     versions: Vec<(u32, Weak<Version>)>,
+    observer: Option<Arc<dyn ReleaseObserver>>,
     /// A write failed since the last new MANIFEST: a crash may leave its records or not.
     is_uncertain: bool,
     /// Tables and blob files of changes whose write failed.
@@ -265,6 +266,13 @@ impl VersionSet {
         held
     }
 
+    /// Has `observer` told of each version that nobody holds any more, from the current ones on.
+    pub fn observe_releases(&self, observer: Arc<dyn ReleaseObserver>) {
+        let mut state = self.state.lock();
+        state.families.values().for_each(|family| family.current.set_observer(&observer));
+        state.observer = Some(observer);
+    }
+
     /// Every file that a live version has: the current versions, those that readers still hold, and files of changes
     /// whose write failed.
     #[must_use]
@@ -308,6 +316,9 @@ impl State {
             self.versions.retain(|(_, version)| version.strong_count() > 0);
         }
         self.versions.push((family, Arc::downgrade(version)));
+        if let Some(observer) = &self.observer {
+            version.set_observer(observer);
+        }
     }
 
     /// Applies the fields of an edit that concern the whole database.

@@ -449,3 +449,28 @@ fn a_record_that_was_not_written_vouches_for_no_sequence_numbers() {
     assert_eq!(version_set.last_sequence(), SequenceNumber(0));
     assert_eq!(open(&files, &["default"]).unwrap().last_sequence(), SequenceNumber(0));
 }
+
+#[derive(Debug, Default)]
+struct Releases(std::sync::atomic::AtomicUsize);
+
+impl ReleaseObserver for Releases {
+    fn on_version_released(&self) {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn whoever_lets_a_version_go_last_tells_its_observer() {
+    let file_system = new_database();
+    let version_set = open(&file_system, &["default"]).unwrap();
+    let releases = Arc::new(Releases::default());
+    version_set.observe_releases(Arc::clone(&releases) as Arc<dyn ReleaseObserver>);
+    let count = || releases.0.load(std::sync::atomic::Ordering::SeqCst);
+    let first = version_set.current(0).unwrap();
+    version_set.log_and_apply(vec![adding(0, new_file(&version_set, 0, "a..b", 1))]).unwrap();
+    assert_eq!(count(), 0, "a reader holds the first version");
+    drop(first);
+    assert_eq!(count(), 1);
+    version_set.log_and_apply(vec![adding(0, new_file(&version_set, 0, "c..d", 1))]).unwrap();
+    assert_eq!(count(), 2, "nobody but the set held the second");
+}
