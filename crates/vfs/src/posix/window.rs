@@ -35,7 +35,7 @@ const DEFAULT_WINDOW_BYTES: u64 = 4 << 20;
 const MAX_WINDOW_BYTES: u64 = 16 << 20;
 /// Pages are made present in steps ahead of the stores: one call instead of a fault per page. Such a page is dirty and
 /// gets written whether anything is stored in it or not, so a step is an eighth of the file, within these bounds.
-const POPULATE_BYTES: usize = 256 << 10;
+const POPULATE_BYTES: usize = 64 << 10;
 const MIN_POPULATE_BYTES: usize = 16 << 10;
 /// The mapping ends after so many syncs in a row with fewer than [`APPENDS_PER_SYNC`] appends each: writing back a page
 /// that was just mapped costs more than the system call that the mapping saved.
