@@ -45,6 +45,11 @@ pub trait RandomAccessFile: Send + Sync + Debug {
         let _ = (offset, length_bytes);
     }
 
+    /// True where [`prefetch`](Self::prefetch) does something: a reader need not hold itself what it comes to later.
+    fn prefetches(&self) -> bool {
+        false
+    }
+
     /// The unit, a power of two, to which offset, length and buffer address should be aligned for reads without a
     /// bounce buffer; `None` for files not opened `direct`.
     fn direct_alignment(&self) -> Option<usize> {

@@ -78,6 +78,10 @@ impl RandomAccessFile for LimitedFile {
         self.file.prefetch(offset, length_bytes);
     }
 
+    fn prefetches(&self) -> bool {
+        self.file.prefetches()
+    }
+
     fn direct_alignment(&self) -> Option<usize> {
         self.file.direct_alignment()
     }

@@ -53,8 +53,7 @@ impl BlockTableIter {
     pub(super) fn new(table: Arc<BlockTable>, options: TableReadOptions, bounds: Arc<ScanBounds>) -> Self {
         let mut plan = ReadPlan::default();
         plan.set_planning(options.pauses);
-        let reads_directly = table.loader().file().direct_alignment().is_some();
-        let policy = WindowPolicy::new(&table.options, &options, reads_directly);
+        let policy = WindowPolicy::new(&table.options, &options, &**table.loader().file());
         Self {
             index: OwnedPosition::default(),
             near: NearPartitions::default(),

@@ -7,6 +7,14 @@
 //!          |==|==|==|==|                            double with each window, clipped where the scan is known to end
 //! ```
 //!
+//! Where the system reads ahead when it is asked to ([`RandomAccessFile::prefetches`]), a fixed readahead is what it is
+//! asked for, and windows copy at most [`COPIED_BYTES`] of it at a time: what is ahead lies in the page cache once, and
+//! not in memory of the scan, too. Compactions with 2 MiB for each input held 17 MB more, and were no faster.
+//!
+//! ```text
+//! |== window ==|----- asked for ---------|                  half of it is left when more is asked for
+//! ```
+//!
 //! With direct I/O a window is whole device units; the next one begins behind it, so that no unit is read twice.
 //! A block that lies in two windows is put together from both.
 
@@ -24,6 +32,9 @@ const JOINT_BYTES: u64 = 4096;
 /// Shorter requests are not aligned so.
 const MIN_JOINED_BYTES: u64 = 128 << 10;
 
+/// What a window copies of what the system reads ahead: it stays in the cache of a processor core.
+const COPIED_BYTES: u64 = 128 << 10;
+
 /// Bytes of `initial_bytes` beyond this may be read even if the scan has not used as many.
 const DEFAULT_INITIAL_BYTES: u64 = 8 << 10;
 
@@ -32,6 +43,8 @@ const DEFAULT_INITIAL_BYTES: u64 = 8 << 10;
 pub(crate) struct WindowPolicy {
     /// Bytes behind the block that is needed, from the first read on; 0: as the scan goes.
     pub(crate) fixed_bytes: u64,
+    /// Bytes that the system is asked to read ahead of a fixed window; 0: none.
+    pub(crate) prefetched_bytes: u64,
     /// First automatic window behind the block that is needed.
     pub(crate) initial_bytes: u64,
     /// Largest automatic window, and longest request of a scan whose end is known; 0: blocks are read one by one.
@@ -46,11 +59,17 @@ pub(crate) struct WindowPolicy {
 }
 
 impl WindowPolicy {
-    /// For a scan with these options. `reads_directly`: reads bypass the page cache.
-    pub(crate) fn new(table: &BlockBasedTableOptions, options: &TableReadOptions, reads_directly: bool) -> Self {
+    /// For a scan with these options of a file.
+    pub(crate) fn new(table: &BlockBasedTableOptions, options: &TableReadOptions, file: &dyn RandomAccessFile) -> Self {
         let max_bytes = table.max_auto_readahead_size as u64;
+        let readahead = options.readahead_bytes as u64;
+        // A scan that pauses, or reads on while it is in a window, has no thread that waits for the copy.
+        let prefetches = file.prefetches() && !options.pauses && !options.async_io;
+        let (fixed_bytes, prefetched_bytes) =
+            if prefetches && readahead > COPIED_BYTES { (COPIED_BYTES, readahead) } else { (readahead, 0) };
         Self {
-            fixed_bytes: options.readahead_bytes as u64,
+            fixed_bytes,
+            prefetched_bytes,
             initial_bytes: table.initial_auto_readahead_size as u64,
             max_bytes,
             threshold: table.num_file_reads_for_auto_readahead,
@@ -60,7 +79,7 @@ impl WindowPolicy {
             } else {
                 // With buffered reads the page cache reads ahead. With direct reads, a scan that has reached the
                 // largest windows is likely to go on.
-                reads_directly.then_some(max_bytes)
+                file.direct_alignment().is_some().then_some(max_bytes)
             },
         }
     }
@@ -99,6 +118,9 @@ pub(crate) struct Window {
     last_asked: Range<u64>,
     is_last_exact: bool,
     is_last_bounded: bool,
+    /// What the system was asked for, and where the scan is known to go at least.
+    prefetched: Range<u64>,
+    sure_end: u64,
     /// The next piece, in flight.
     ahead: Option<(Range<u64>, PendingRead)>,
 }
@@ -118,6 +140,8 @@ impl Window {
             last_asked: 0..0,
             is_last_exact: false,
             is_last_bounded: false,
+            prefetched: 0..0,
+            sure_end: 0,
             ahead: None,
         }
     }
@@ -292,6 +316,7 @@ impl Window {
         limit_end: Option<u64>,
     ) -> Range<u64> {
         self.needed = block.clone();
+        self.sure_end = if direction == Direction::Forward { extent.sure } else { 0 };
         if std::mem::take(&mut self.is_continued) {
             self.sequential_reads += 1;
             self.begins_at = near_end(block, direction);
@@ -345,6 +370,7 @@ impl Window {
         let rest = self.rest(wanted, direction);
         let length = usize::try_from(rest.end - rest.start).unwrap_or(usize::MAX);
         let context = ReadContext { max_request_bytes: context.max_request_bytes.max(length), ..*context };
+        self.prefetch(file, &rest);
         let piece = read_range(file, rest.start, length, &context)?;
         self.last_asked = rest.clone();
         if piece.is_empty() {
@@ -352,6 +378,19 @@ impl Window {
         }
         self.add(piece, direction);
         Ok(())
+    }
+
+    /// Asks the system for what a forward scan comes to behind `rest`, and for `rest`, when half of what it was asked
+    /// for is used.
+    fn prefetch(&mut self, file: &dyn RandomAccessFile, rest: &Range<u64>) {
+        let bytes = self.policy.prefetched_bytes;
+        let goes_on = self.prefetched.start <= rest.start && rest.start <= self.prefetched.end;
+        let from = if goes_on { self.prefetched.end } else { rest.start };
+        let to = rest.start.saturating_add(bytes).min(self.sure_end);
+        if bytes > 0 && from < to && (to - from >= bytes / 2 || to == self.sure_end) {
+            file.prefetch(from, to - from);
+            self.prefetched = rest.start..to;
+        }
     }
 
     /// The part of `wanted` that is not in memory, on the side to which the scan goes.

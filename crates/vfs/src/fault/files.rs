@@ -82,6 +82,10 @@ impl RandomAccessFile for FaultyRandomAccessFile {
         self.inner.prefetch(offset, length_bytes);
     }
 
+    fn prefetches(&self) -> bool {
+        self.inner.prefetches()
+    }
+
     fn direct_alignment(&self) -> Option<usize> {
         self.inner.direct_alignment()
     }

@@ -86,6 +86,14 @@ impl RandomAccessFile for MemoryRandomAccessFile {
         &self.path
     }
 
+    fn prefetch(&self, offset: u64, length_bytes: u64) {
+        self.file_system.log_prefetch(&self.path, offset..offset.saturating_add(length_bytes));
+    }
+
+    fn prefetches(&self) -> bool {
+        self.alignment.is_none() && self.mapping.is_none() && self.file_system.prefetches()
+    }
+
     fn direct_alignment(&self) -> Option<usize> {
         self.alignment
     }

@@ -16,7 +16,7 @@
 //!
 //! Reads at an offset are counted as on a simulated device: a file opened `direct` has a
 //! [unit](MemoryFileSystem::set_direct_unit), requests are counted as a device would see them, and can be
-//! [recorded](MemoryFileSystem::set_read_logging).
+//! [recorded](MemoryFileSystem::set_read_logging), as can [what is asked for ahead](MemoryFileSystem::set_prefetching).
 //!
 //! A directory that was created is an entry of its parent like any other: a database whose directory is new survives
 //! only if the parent was synced too.
@@ -34,6 +34,7 @@ mod tree;
 
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -109,6 +110,8 @@ pub struct LoggedRead {
 struct ReadLog {
     logging: bool,
     reads: Vec<LoggedRead>,
+    /// `None`: readers are told that nothing is read ahead for them.
+    prefetches: Option<Vec<(PathBuf, Range<u64>)>>,
 }
 
 #[derive(Default)]
@@ -169,6 +172,28 @@ impl MemoryFileSystem {
     #[must_use]
     pub fn take_read_log(&self) -> Vec<LoggedRead> {
         std::mem::take(&mut self.shared.reads.lock().reads)
+    }
+
+    /// Lets files that are opened buffered say that [`prefetch`](RandomAccessFile::prefetch) does something, and records
+    /// what it is asked for; or ends that. At first they do not.
+    pub fn set_prefetching(&self, prefetching: bool) {
+        self.shared.reads.lock().prefetches = prefetching.then(Vec::new);
+    }
+
+    /// What was asked for ahead since the last call: the file and the range.
+    #[must_use]
+    pub fn take_prefetches(&self) -> Vec<(PathBuf, Range<u64>)> {
+        self.shared.reads.lock().prefetches.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    fn prefetches(&self) -> bool {
+        self.shared.reads.lock().prefetches.is_some()
+    }
+
+    fn log_prefetch(&self, path: &Path, range: Range<u64>) {
+        if let Some(prefetches) = &mut self.shared.reads.lock().prefetches {
+            prefetches.push((path.to_path_buf(), range));
+        }
     }
 
     fn log_read(&self, path: &Path, offset: u64, length: u64, class: ReadClass) {

@@ -138,6 +138,10 @@ impl RandomAccessFile for PosixRandomAccessFile {
         }
     }
 
+    fn prefetches(&self) -> bool {
+        cfg!(target_os = "linux") && self.alignment.is_none()
+    }
+
     fn direct_alignment(&self) -> Option<usize> {
         self.alignment
     }

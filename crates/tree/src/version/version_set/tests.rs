@@ -455,7 +455,7 @@ struct Releases(std::sync::atomic::AtomicUsize);
 
 impl ReleaseObserver for Releases {
     fn on_version_released(&self) {
-        self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        self.0.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -465,7 +465,7 @@ fn whoever_lets_a_version_go_last_tells_its_observer() {
     let version_set = open(&file_system, &["default"]).unwrap();
     let releases = Arc::new(Releases::default());
     version_set.observe_releases(Arc::clone(&releases) as Arc<dyn ReleaseObserver>);
-    let count = || releases.0.load(std::sync::atomic::Ordering::SeqCst);
+    let count = || releases.0.load(Ordering::SeqCst);
     let first = version_set.current(0).unwrap();
     version_set.log_and_apply(vec![adding(0, new_file(&version_set, 0, "a..b", 1))]).unwrap();
     assert_eq!(count(), 0, "a reader holds the first version");
