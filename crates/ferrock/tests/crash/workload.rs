@@ -11,14 +11,16 @@ use crate::model::{Changes, Op};
 use crate::workers::{Conduct, InProcess};
 use ferrock::options::{
     CompactionFilter, CompactionFilterFactory, CompactionStyle, DbPath, FileTemperatureAge, FilterContext,
-    FilterDecision, FilterFactoryContext, FixedPrefixFactory, PrefixExtractor, SstFileManager, SstFileManagerOptions,
-    TableFileCreationReason, Temperature, apply_text,
+    FilterDecision, FilterFactoryContext, FixedPrefixFactory, LimiterMode, PrefixExtractor, RateLimiter,
+    SstFileManager, SstFileManagerOptions, TableFileCreationReason, Temperature, TokenBucket, TokenBucketOptions,
+    apply_text,
 };
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, CompactionOptions, Db, DbOptions, ErrorKind, FlushOptions,
     LiveFile, WriteBatch, WriteOptions,
 };
 use ferrock_base::ValueType;
+use ferrock_base::clock::ManualClock;
 use ferrock_base::merge::StringAppend;
 use ferrock_base::random::Random;
 use ferrock_vfs::MemoryFileSystem;
@@ -126,6 +128,43 @@ const BLOBS: [&str; 4] = [
     "enable_blob_files=true;blob_file_starting_level=1;blob_compression_type=kLZ4Compression;blob_file_size=10000",
 ];
 
+/// What [`Run::change_options`] draws from.
+const DATABASE_ONLINE: [(&str, &str); 8] = [
+    ("max_background_jobs", "1"),
+    ("max_background_jobs", "4"),
+    ("max_subcompactions", "3"),
+    ("delayed_write_rate", "4000000"),
+    ("max_total_wal_size", "50000"),
+    ("wal_bytes_per_sync", "4096"),
+    ("bytes_per_sync", "4096"),
+    ("compaction_readahead_size", "0"),
+];
+const FAMILY_ONLINE: [(&str, &str); 16] = [
+    ("write_buffer_size", "30000"),
+    ("write_buffer_size", "100000"),
+    ("max_write_buffer_number", "6"),
+    ("level0_file_num_compaction_trigger", "4"),
+    ("level0_slowdown_writes_trigger", "4"),
+    ("level0_slowdown_writes_trigger", "20"),
+    ("soft_pending_compaction_bytes_limit", "60000"),
+    ("target_file_size_base", "5000"),
+    ("max_bytes_for_level_base", "20000"),
+    ("max_bytes_for_level_multiplier", "3"),
+    ("max_compaction_bytes", "30000"),
+    ("compression", "kLZ4Compression"),
+    ("min_blob_size", "10"),
+    ("blob_file_size", "2000"),
+    ("blob_garbage_collection_age_cutoff", "1.0"),
+    ("paranoid_file_checks", "true"),
+];
+
+/// A limiter whose waits take no time: only they move its clock. Every other request waits.
+fn limiter() -> Arc<dyn RateLimiter> {
+    let options =
+        TokenBucketOptions { mode: LimiterMode::AllIo, single_burst_bytes: 5000, ..TokenBucketOptions::new(100_000) };
+    Arc::new(TokenBucket::with_options(&options, Arc::new(ManualClock::passing_sleeps(0))).unwrap())
+}
+
 impl Draw {
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed ^ 0x0000_D2A4);
@@ -195,6 +234,9 @@ pub fn options(file_system: &MemoryFileSystem, seed: u64) -> DbOptions {
         service.set_all_families(&family_options(seed));
         options.components.compaction_service = Some(service);
     }
+    if seed % 7 == 2 {
+        options.components.rate_limiter = Some(limiter());
+    }
     // Trash that stays, trash that goes while the workload runs, or none.
     if !seed.is_multiple_of(3) {
         options.components.sst_file_manager = Some(SstFileManager::new(SstFileManagerOptions {
@@ -216,6 +258,10 @@ pub fn family_options(seed: u64) -> ColumnFamilyOptions {
     options.target_file_size_base = 20_000;
     options.max_bytes_for_level_base = 40_000;
     options.level0_file_num_compaction_trigger = 2;
+    // Writers wait for compactions.
+    if seed % 7 > 4 {
+        (options.level0_slowdown_writes_trigger, options.level0_stop_writes_trigger) = (2, 3);
+    }
     if seed % 5 == 3 {
         options.compaction_style = CompactionStyle::Universal;
         options.num_levels = if seed.is_multiple_of(2) { 1 } else { 4 };
@@ -365,8 +411,25 @@ impl Run {
             89..=92 => self.create_family(step),
             93..=95 => self.drop_family(),
             96..=97 => self.reopen(),
+            98 => self.change_options(),
             _ => self.db.wait_for_background_work().unwrap(),
         }
+    }
+
+    /// Options that change while jobs run and writers wait; what they are is written down in a new OPTIONS file.
+    fn change_options(&mut self) {
+        if self.random.one_in(3) {
+            let (name, value) = DATABASE_ONLINE[self.random.below(DATABASE_ONLINE.len() as u64) as usize];
+            self.db.set_db_options(&[(name, value)]).unwrap();
+            return;
+        }
+        let (name, value) = FAMILY_ONLINE[self.random.below(FAMILY_ONLINE.len() as u64) as usize];
+        // Memtables that only a forced flush may empty stay as large as they are.
+        if name == "write_buffer_size" && self.draw.atomicity == Atomicity::Forced {
+            return;
+        }
+        let family = self.any_family();
+        self.db.set_options_cf(&family, &[(name, value)]).unwrap();
     }
 
     /// Some files of a family, wherever they may go. With automatic compactions under way they may be gone or busy.
