@@ -174,8 +174,8 @@ impl MemoryFileSystem {
         std::mem::take(&mut self.shared.reads.lock().reads)
     }
 
-    /// Lets files that are opened buffered say that [`prefetch`](RandomAccessFile::prefetch) does something, and records
-    /// what it is asked for; or ends that. At first they do not.
+    /// Lets buffered files say that [`prefetch`](RandomAccessFile::prefetch) does something, and records what it is
+    /// asked for; or ends that. At first they do not.
     pub fn set_prefetching(&self, prefetching: bool) {
         self.shared.reads.lock().prefetches = prefetching.then(Vec::new);
     }
