@@ -27,7 +27,7 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-fn open(path: &Path, service: Option<Arc<dyn CompactionService>>) -> Db {
+fn open(path: &Path, service: Option<Arc<dyn CompactionService>>, has_blobs: bool) -> Db {
     let mut options = DbOptions::default();
     options.create_if_missing = true;
     options.max_subcompactions = 2;
@@ -38,6 +38,11 @@ fn open(path: &Path, service: Option<Arc<dyn CompactionService>>) -> Db {
     family.target_file_size_base = 16 << 10;
     family.max_bytes_for_level_base = 64 << 10;
     family.level0_file_num_compaction_trigger = 2;
+    family.enable_blob_files = has_blobs;
+    family.min_blob_size = 20;
+    family.blob_file_size = 20_000;
+    family.enable_blob_garbage_collection = true;
+    family.blob_garbage_collection_age_cutoff = 0.5;
     Db::open_cf(path, options, vec![("default".to_owned(), family)]).unwrap().0
 }
 
@@ -70,6 +75,12 @@ fn contents(db: &Db, snapshot: Option<&Snapshot>) -> BTreeMap<Vec<u8>, Vec<u8>> 
     all
 }
 
+/// How many blob files lie in the directory.
+fn blob_files(path: &Path) -> usize {
+    let names = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+    names.filter(|path| path.extension().is_some_and(|extension| extension == "blob")).count()
+}
+
 fn compact(db: &Db) {
     let options = CompactRangeOptions {
         bottommost_level_compaction: BottommostLevelCompaction::Force,
@@ -99,12 +110,12 @@ fn kill_and_restart(db: &Path, jobs: &Path, seed: u64, is_over: &dyn Fn() -> boo
     }
 }
 
-fn compare_with_a_local_run(seed: u64, kills: bool) {
+fn compare_with_a_local_run(seed: u64, kills: bool, has_blobs: bool) {
     let directory = tempfile::tempdir().unwrap();
     let (path, own, jobs) = (directory.path().join("db"), directory.path().join("own"), directory.path().join("jobs"));
     let service = JobDirectoryService::new(&Components::default(), &jobs).unwrap();
     let service = service.with_poll_interval(Duration::from_millis(1)).with_timeout(Duration::from_secs(20));
-    let (remote, local) = (open(&path, Some(Arc::new(service))), open(&own, None));
+    let (remote, local) = (open(&path, Some(Arc::new(service)), has_blobs), open(&own, None, has_blobs));
     let is_over = std::sync::atomic::AtomicBool::new(false);
     let over = || is_over.load(std::sync::atomic::Ordering::SeqCst);
     thread::scope(|scope| {
@@ -147,20 +158,23 @@ fn compare_with_a_local_run(seed: u64, kills: bool) {
         .unwrap()
         .filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|extension| extension == "sst"));
     let tables = tables.count();
-    let remote = open(&path, None);
+    assert_eq!(blob_files(&path) > 0, has_blobs);
+    let remote = open(&path, None, has_blobs);
+    assert_eq!(remote.property("rocksdb.num-blob-files").unwrap(), blob_files(&path).to_string());
     assert!(contents(&remote, None) == expected);
     assert!(remote.live_files().len() <= tables);
 }
 
 #[test]
 fn a_worker_in_another_process_leaves_what_a_local_run_leaves() {
-    compare_with_a_local_run(1, false);
+    compare_with_a_local_run(1, false, false);
+    compare_with_a_local_run(4, false, true);
 }
 
 #[test]
 fn a_worker_may_be_killed_at_any_moment() {
-    for seed in 2..4 {
-        compare_with_a_local_run(seed, true);
+    for (seed, has_blobs) in [(2, false), (3, true), (5, true)] {
+        compare_with_a_local_run(seed, true, has_blobs);
     }
 }
 
@@ -173,7 +187,7 @@ fn one_job_can_be_given_as_a_file() {
     let directory = tempfile::tempdir().unwrap();
     let (path, jobs) = (directory.path().join("db"), directory.path().join("jobs"));
     let service = JobDirectoryService::new(&Components::default(), &jobs).unwrap();
-    let db = open(&path, Some(Arc::new(service.with_timeout(Duration::from_secs(60)))));
+    let db = open(&path, Some(Arc::new(service.with_timeout(Duration::from_secs(60)))), false);
     write(&db, &mut Random::new(9), 500);
     db.flush().unwrap();
     let (input, output) = (directory.path().join("input"), directory.path().join("out"));

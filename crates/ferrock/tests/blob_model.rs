@@ -5,17 +5,20 @@
 //! key have its value or none. It is not asked of entities; their other columns are read as they are stored. After
 //! each step, and the work that it started: contents at the newest state, at snapshots and in old iterators; and the
 //! books, which say what of each blob file is garbage, against the references that the tables hold and the files that
-//! are there.
+//! are there. In two histories of three compactions are run by workers, in one of these by workers that may spoil what
+//! they write.
 //!
 //! `FERROCK_BLOB_HISTORIES=n` sets how many histories there are, `FERROCK_MODEL_SEED=n` from which seed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
 mod common;
+#[path = "common/workers.rs"]
+mod workers;
 
 use common::{books, threads::wait_until};
 use ferrock::options::{
-    BlobGarbageCollectionPolicy, BottommostLevelCompaction, CacheOptions, ChargeDecision, CompressionType, ReadTier,
-    TableBlockCache,
+    BlobGarbageCollectionPolicy, BottommostLevelCompaction, CacheOptions, ChargeDecision, CompactionServiceJobStatus,
+    CompressionType, ReadTier, TableBlockCache,
 };
 use ferrock::options::{CompactionFilter, FilterContext, FilterDecision, TableFileCreationReason};
 use ferrock::{ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, ErrorKind, FlushOptions, Iter};
@@ -28,6 +31,7 @@ use ferrock_vfs::MemoryFileSystem;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
+use workers::{Conduct, InProcess};
 
 const DIRECTORY: &str = "/db";
 const FAMILIES: [&str; 2] = ["default", "other"];
@@ -95,6 +99,8 @@ type Columns = Vec<(Vec<u8>, Vec<u8>)>;
 struct History {
     file_system: MemoryFileSystem,
     options: Vec<ColumnFamilyOptions>,
+    /// Runs compactions.
+    service: Option<Arc<InProcess>>,
     /// None while it is opened.
     open: Option<(Db, Vec<ColumnFamily>)>,
     model: Vec<Contents>,
@@ -172,9 +178,13 @@ impl History {
             }
             family
         });
+        let file_system = MemoryFileSystem::new();
+        let conducts = [&[][..], &[Conduct::Honest], workers::ALL][numbers.below(3) as usize];
+        let service = (!conducts.is_empty()).then(|| InProcess::new(Arc::new(file_system.clone()), conducts));
         let mut history = Self {
-            file_system: MemoryFileSystem::new(),
+            file_system,
             options: options.into(),
+            service,
             open: None,
             model: vec![Contents::new(); FAMILIES.len()],
             columns: vec![BTreeMap::new(); FAMILIES.len()],
@@ -199,6 +209,10 @@ impl History {
         // Values are written directly by one thread at a time.
         options.allow_concurrent_memtable_write = false;
         options.components.file_system = Some(Arc::new(self.file_system.clone()));
+        if let Some(service) = &self.service {
+            FAMILIES.iter().zip(&self.options).for_each(|(name, options)| service.set_family(name, options));
+            options.components.compaction_service = Some(Arc::clone(service) as _);
+        }
         let families = FAMILIES.iter().zip(&self.options).map(|(name, options)| ((*name).to_owned(), options.clone()));
         self.open = Some(Db::open_cf(DIRECTORY, options, families.collect()).unwrap());
     }
@@ -453,7 +467,7 @@ fn environment(name: &str, default: u64) -> u64 {
 #[test]
 fn values_come_and_go_and_the_books_are_right() {
     let seed = environment("FERROCK_MODEL_SEED", 1);
-    let (mut most_files, mut gone) = (0, 0);
+    let (mut most_files, mut gone, mut remote, mut refused) = (0, 0, 0, 0);
     for history in 0..environment("FERROCK_BLOB_HISTORIES", 60) {
         let mut numbers = Random::new(seed.wrapping_add(history.wrapping_mul(0x9e37_79b9)));
         println!("history {history} of FERROCK_MODEL_SEED={seed}");
@@ -467,7 +481,13 @@ fn values_come_and_go_and_the_books_are_right() {
         most_files = most_files.max(of_it.most_files);
         let live = books::blob_files(&of_it.file_system, Path::new(DIRECTORY));
         gone += of_it.seen.difference(&live).count();
+        for (_, status) in of_it.service.iter().flat_map(|service| service.ended()) {
+            *(if status == CompactionServiceJobStatus::Success { &mut remote } else { &mut refused }) += 1;
+        }
     }
-    println!("at most {most_files} blob files at once, {gone} went");
+    println!(
+        "at most {most_files} blob files at once, {gone} went; {remote} compactions of workers, {refused} refused"
+    );
+    assert!(remote > 20 && refused > 5, "{remote} compactions of workers, {refused} refused");
     assert!(most_files > 3 && gone > 10, "{most_files} files at once, {gone} went");
 }

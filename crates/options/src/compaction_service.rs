@@ -84,7 +84,7 @@ pub trait CompactionService: Send + Sync {
     /// Takes a job, or does not. Called with no lock held.
     fn schedule(&self, info: &CompactionServiceJobInfo, input: &[u8]) -> CompactionServiceScheduleResponse;
 
-    /// Waits for a job's result, the second value. It must end when the job cannot end any more: the tables that the
+    /// Waits for a job's result, the second value. It must end when the job cannot end any more: the files that the
     /// job reads stay until then.
     fn wait(&self, scheduled_job_id: &str) -> (CompactionServiceJobStatus, Vec<u8>);
 

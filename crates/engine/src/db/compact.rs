@@ -174,7 +174,7 @@ pub(super) fn compact(core: &DbCore, scheduled: &ScheduledCompaction, request: R
     };
     let (is_manual, max_subcompactions) = (scheduled.is_manual, request.max_subcompactions);
     let job = CompactionJob { context: &context, choice, is_manual, collection, within: None, max_subcompactions };
-    let (remote, output) = match remote::run(core, scheduled, &context)? {
+    let (remote, output) = match remote::run(core, scheduled, &context, collection)? {
         Some((remote, output)) => (Some(remote), output),
         None => (None, job.run(&JobPlace::of_compaction(core, request.stopped_by))?),
     };

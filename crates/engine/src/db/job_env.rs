@@ -40,6 +40,7 @@ pub(super) fn job_context(
             blob_cache: data.blob_cache.clone(),
             hash_index_choice: Arc::clone(&data.hash_index_choice),
             version: Arc::clone(&data.super_version.load().version),
+            blob_directory: data.table_cache.paths().directory(0).to_path_buf(),
         },
         snapshots: core.reads.snapshots().sequences(),
         blobs: version.map(|version| core.blobs_for_job(data.id, version)),

@@ -2,12 +2,12 @@
 //! that it is told to, and writes others elsewhere.
 //!
 //! ```text
-//! input -> OPTIONS file -> CURRENT, MANIFEST -> CompactionJob -> tables in the output directory -> result
+//! input -> OPTIONS file -> CURRENT, MANIFEST -> CompactionJob -> tables, blob files in the output directory -> result
 //! ```
 //!
 //! Nothing in the directory of the database is written or locked, and no log is read: what a compaction needs is in
 //! tables. The database may begin a new MANIFEST or OPTIONS file meanwhile and remove the old one; then the open begins
-//! anew.
+//! anew. Blob files have numbers that the database gave with the job, as tables refer to them by number.
 
 use super::DbCore;
 use super::job_env::{job_context, run_on_threads};
@@ -16,7 +16,7 @@ use crate::options::{ColumnFamilyOptions, Components, DbOptions, apply_text};
 use ferrock_base::Comparator;
 use ferrock_base::byte_text::canonical;
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
-use ferrock_format::compaction_service::{CompactionServiceInput, CompactionServiceResult};
+use ferrock_format::compaction_service::{BlobJob, CompactionServiceInput, CompactionServiceResult};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_options::{
     CompactionFilter, CompactionFilterFactory, DbPath, MergeOperator, PrefixExtractor, SstPartitionerFactory,
@@ -37,8 +37,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct OpenAndCompactOptions {
     /// Asked about every thousand entries; `true` ends the compaction with `Incomplete`.
     pub canceled: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
-    /// Tables that an earlier run left in the output directory are removed, and the compaction begins anew. Without it
-    /// a directory with tables is refused. (RocksDB may also go on where that run ended.)
+    /// Files that an earlier run left in the output directory are removed, and the compaction begins anew. Without it
+    /// a directory with outputs is refused. (RocksDB may also go on where that run ended.)
     pub allow_resumption: bool,
 }
 
@@ -88,8 +88,8 @@ impl fmt::Debug for CompactionServiceOptionsOverride {
 }
 
 /// Runs a compaction that a database handed to its [`CompactionService`](crate::options::CompactionService), in another
-/// process over the same files, or in this one. The tables are written into `output_directory`, which is created and
-/// has to be the job's own. Returns what the service hands back to the database.
+/// process over the same files, or in this one. Tables and blob files are written into `output_directory`, which is
+/// created and has to be the job's own. Returns what the service hands back to the database.
 ///
 /// # Errors
 /// `InvalidArgument` for an `input` that is no such text, of another database, or out of date; `NotSupported` when the
@@ -118,6 +118,8 @@ pub fn open_and_compact(
     let mut env = Worker {
         file_system: open::file_system_of(&base)?,
         next_number: AtomicU64::new(0),
+        blobs: BlobJob::default(),
+        blobs_begun: AtomicU64::new(0),
         canceled: options.canceled.clone(),
     };
     env.check_stop()?;
@@ -138,6 +140,7 @@ pub fn open_and_compact(
     })?;
 
     env.next_number = AtomicU64::new(core.versions.next_file_number().0);
+    env.blobs = job.details.as_ref().and_then(|details| details.blobs).unwrap_or_default();
     compact(&core, &env, directory, &job, input)
 }
 
@@ -147,17 +150,21 @@ pub fn failed_compaction_result(error: &Error) -> Vec<u8> {
     CompactionServiceResult::failed(error.clone()).encode()
 }
 
-/// The directory must have no tables: a result must not name one of another run.
-fn prepare(file_system: &dyn FileSystem, directory: &Path, removes_tables: bool) -> Result<()> {
+/// The directory must have no outputs: a result must not name one of another run.
+fn prepare(file_system: &dyn FileSystem, directory: &Path, removes_outputs: bool) -> Result<()> {
     file_system.create_dir_all(directory)?;
     if file_system.exists(&directory.join(file_name::CURRENT))? {
         return Err(Error::invalid_argument("the output directory is that of a database").in_file(directory));
     }
-    let is_table = |name: &String| file_name::parse(name).is_some_and(|name| name.kind == FileKind::Table);
-    for name in file_system.children(directory)?.into_iter().filter(is_table) {
+    // A blob file that is not complete has the name of a temporary one.
+    let is_output = |name: &String| {
+        file_name::parse(name)
+            .is_some_and(|name| matches!(name.kind, FileKind::Table | FileKind::Blob | FileKind::Temp))
+    };
+    for name in file_system.children(directory)?.into_iter().filter(is_output) {
         let path = directory.join(name);
-        if !removes_tables {
-            let what = "the output directory has a table already; each job needs a directory of its own";
+        if !removes_outputs {
+            let what = "the output directory has outputs already; each job needs a directory of its own";
             return Err(Error::invalid_argument(what).in_file(path));
         }
         file_system.remove_file(&path)?;
@@ -237,12 +244,13 @@ fn compact(
     context.snapshots.clone_from(&job.snapshots);
     let (table_cache, path_id) = core.table_cache_with_output(&context.family.options, &data.table_cache, directory);
     context.family.table_cache = table_cache;
+    context.family.blob_directory = directory.to_path_buf();
     let choice = choice_of(&version, &context.family.options, job, path_id)?;
     context.epoch_number = choice.epoch_number.unwrap_or(0);
     let within =
         (job.begin.is_some() || job.end.is_some()).then(|| KeyPart { begin: job.begin.clone(), end: job.end.clone() });
     let is_manual = job.details.as_ref().is_some_and(|details| details.is_manual);
-    let collection = BlobCollection::automatic(&context.family.options.settings);
+    let collection = BlobCollection::of_files_below(env.blobs.collect_below);
     let (context, choice, max_subcompactions) = (&context, &choice, 0);
     let output = CompactionJob { context, choice, is_manual, collection, within, max_subcompactions }.run(env)?;
     let described = result_of(&context.family, choice, &output, directory, input);
@@ -255,6 +263,10 @@ fn compact(
 struct Worker {
     file_system: Arc<dyn FileSystem>,
     next_number: AtomicU64,
+    /// The numbers that blob files may have.
+    blobs: BlobJob,
+    /// How many blob files were begun.
+    blobs_begun: AtomicU64,
     canceled: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
 }
 
@@ -266,6 +278,18 @@ impl JobEnv for Worker {
 
     fn new_output(&self) -> FileNumber {
         FileNumber(self.next_number.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn new_blob_output(&self) -> Result<FileNumber> {
+        let index = self.blobs_begun.fetch_add(1, Ordering::Relaxed);
+        let number = FileNumber(self.blobs.first_number.0.saturating_add(index));
+        if self.blobs.has_number(number) {
+            return Ok(number);
+        }
+        Err(Error::not_supported(format!(
+            "more than {} blob files: the database gave numbers for so many; a larger blob_file_size takes fewer",
+            self.blobs.numbers
+        )))
     }
 
     fn check_stop(&self) -> Result<()> {

@@ -17,11 +17,14 @@ use super::job_env::JobPlace;
 use crate::jobs::{ScheduledCompaction, StoppedBy};
 use crate::metrics::Statistics;
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
-use ferrock_format::compaction_service::CompactionServiceResult;
+use ferrock_format::compaction_service::{BlobJob, CompactionServiceResult};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_options::{CompactionService, CompactionServiceJobInfo, CompactionServiceJobStatus};
-use ferrock_tree::job::remote::{import, job_digest, job_input, reason_for_local};
+use ferrock_tree::blob::BlobCollection;
+use ferrock_tree::compaction::choice::CompactionChoice;
+use ferrock_tree::job::remote::{blob_numbers_wanted, import, job_digest, job_input, reason_for_local};
 use ferrock_tree::job::{JobContext, JobOutput};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A job that the service took. Unless it is [installed](Self::installed), the service hears that it was not.
@@ -48,6 +51,36 @@ impl Drop for RemoteJob {
     }
 }
 
+/// The numbers that a worker may give to blob files. Those that no file has got are given back in the end.
+struct BlobNumbers<'a> {
+    core: &'a DbCore,
+    job: BlobJob,
+    used: BTreeSet<FileNumber>,
+}
+
+impl<'a> BlobNumbers<'a> {
+    /// `None` for a compaction that has nothing to do with blob files.
+    fn reserve(
+        core: &'a DbCore,
+        context: &JobContext,
+        choice: &CompactionChoice,
+        collection: BlobCollection,
+    ) -> Result<Option<Self>> {
+        let wanted = blob_numbers_wanted(context, choice, collection)?;
+        Ok(wanted.map(|(numbers, collect_below)| {
+            let first_number = core.files.reserve_many(numbers, || core.versions.new_file_numbers(numbers));
+            Self { core, job: BlobJob { first_number, numbers, collect_below }, used: BTreeSet::new() }
+        }))
+    }
+}
+
+impl Drop for BlobNumbers<'_> {
+    fn drop(&mut self) {
+        let numbers = (0..self.job.numbers).map(|index| FileNumber(self.job.first_number.0 + index));
+        self.core.files.release(numbers.filter(|number| !self.used.contains(number)));
+    }
+}
+
 /// Has a worker run the compaction; `None`: the database is to do it.
 ///
 /// # Errors
@@ -57,6 +90,7 @@ pub(super) fn run(
     core: &DbCore,
     scheduled: &ScheduledCompaction,
     context: &JobContext,
+    collection: BlobCollection,
 ) -> Result<Option<(RemoteJob, JobOutput)>> {
     let Some(service) = context.db.components.compaction_service.clone() else { return Ok(None) };
     let (choice, log) = (&scheduled.choice, core.events.log());
@@ -65,7 +99,9 @@ pub(super) fn run(
         return Ok(None);
     }
     core.jobs.check_not_closing()?;
-    let input = job_input(context, choice, scheduled.is_manual, newest_options_file(core)?).encode();
+    let mut numbers = BlobNumbers::reserve(core, context, choice, collection)?;
+    let blob_job = numbers.as_ref().map(|numbers| numbers.job);
+    let input = job_input(context, choice, scheduled.is_manual, newest_options_file(core)?, blob_job).encode();
     let response = service.schedule(&job_info(core, scheduled), &input);
     if response.status != CompactionServiceJobStatus::Success {
         say(&format!("{} does not take the job: {:?}", service.name(), response.status));
@@ -86,7 +122,10 @@ pub(super) fn run(
     }
     let outcome = CompactionServiceResult::decode(&result).and_then(|result| {
         let place = JobPlace::of_compaction(core, StoppedBy::Abort);
-        let output = import(context, choice, &place, &result, job_digest(&input))?;
+        let output = import(context, choice, &place, &result, job_digest(&input), blob_job.as_ref())?;
+        if let Some(numbers) = &mut numbers {
+            numbers.used.extend(&output.written.blobs);
+        }
         Ok((output, result))
     });
     match outcome {

@@ -183,6 +183,22 @@ impl FileRegistry {
         number
     }
 
+    /// Makes numbers pending, the first of which `new_numbers` gives.
+    pub(crate) fn reserve_many(&self, count: u64, new_numbers: impl FnOnce() -> FileNumber) -> FileNumber {
+        let mut state = self.state.lock();
+        let first = new_numbers();
+        state.pending.extend((0..count).map(|index| FileNumber(first.0 + index)));
+        first
+    }
+
+    /// Ends that numbers are pending under which no file was made.
+    pub(crate) fn release(&self, numbers: impl IntoIterator<Item = FileNumber>) {
+        let mut state = self.state.lock();
+        for number in numbers {
+            state.pending.remove(&number);
+        }
+    }
+
     /// Keeps the blob file of a number that `new_number` gives, until it is [let go](KeepFiles::let_go). In one step,
     /// as [`reserve`](Self::reserve).
     pub(crate) fn keep(&self, new_number: impl FnOnce() -> FileNumber) -> FileNumber {

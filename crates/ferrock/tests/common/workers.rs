@@ -10,7 +10,11 @@ use ferrock::{
     ColumnFamilyOptions, CompactionServiceOptionsOverride, OpenAndCompactOptions, failed_compaction_result,
     open_and_compact,
 };
+use ferrock_base::FileNumber;
+use ferrock_format::blob_file::{BLOB_FILE_FOOTER_SIZE, BlobFileFooter, BlobRecordHeader};
 use ferrock_format::compaction_service::{CompactionServiceInput, CompactionServiceResult};
+use ferrock_format::file_name;
+use ferrock_format::version_edit::BlobFileAddition;
 use ferrock_vfs::{FileSystem, read_file, write_file_synced};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -50,9 +54,28 @@ pub enum Conduct {
     InputAsOutput,
     /// The worker reads fewer inputs.
     FewerInputs,
+    /// The result does not say what was done with blob files.
+    BlobsUnsaid,
+    /// A blob file is not there.
+    BlobMissing,
+    /// A blob file is cut.
+    BlobCut,
+    /// A bit of a blob file is another.
+    BlobFlipped,
+    /// A blob file is left out of the result.
+    BlobLeftOut,
+    /// A blob file has records that nothing refers to.
+    BlobPadded,
+    /// A blob file has another number.
+    BlobNumber,
+    /// More references were read than there are records.
+    GarbageInvented,
+    /// Fewer references were read than were written.
+    GarbageHidden,
 }
 
-/// Every conduct, `Honest` most often.
+/// Every conduct that leaves the database right, `Honest` most often. Garbage that a worker hides is noticed only where
+/// the outputs refer to the same files; else they are never empty.
 pub const ALL: &[Conduct] = &[
     Conduct::Honest,
     Conduct::AsRocksDb,
@@ -71,7 +94,35 @@ pub const ALL: &[Conduct] = &[
     Conduct::WrongBounds,
     Conduct::InputAsOutput,
     Conduct::FewerInputs,
+    Conduct::BlobsUnsaid,
+    Conduct::BlobMissing,
+    Conduct::Honest,
+    Conduct::BlobCut,
+    Conduct::BlobFlipped,
+    Conduct::BlobLeftOut,
+    Conduct::Honest,
+    Conduct::BlobPadded,
+    Conduct::BlobNumber,
+    Conduct::GarbageInvented,
 ];
+
+impl Conduct {
+    /// As good as honest where there are no blob files.
+    pub fn is_of_blobs(self) -> bool {
+        matches!(
+            self,
+            Self::BlobsUnsaid
+                | Self::BlobMissing
+                | Self::BlobCut
+                | Self::BlobFlipped
+                | Self::BlobLeftOut
+                | Self::BlobPadded
+                | Self::BlobNumber
+                | Self::GarbageInvented
+                | Self::GarbageHidden
+        )
+    }
+}
 
 struct Job {
     db: PathBuf,
@@ -172,6 +223,10 @@ impl InProcess {
 
     /// Spoils the result, or its tables.
     fn tamper(&self, job: &Job, mut result: CompactionServiceResult) -> Vec<u8> {
+        if job.conduct.is_of_blobs() {
+            self.tamper_with_blobs(job, &mut result);
+            return result.encode();
+        }
         let first = result.output_files.first().map(|file| job.output.join(&file.file_name));
         match (job.conduct, first) {
             (Conduct::AsRocksDb, _) => result.job_digest = None,
@@ -207,6 +262,56 @@ impl InProcess {
             _ => {}
         }
         result.encode()
+    }
+
+    /// Spoils what the result says of blob files, or these.
+    fn tamper_with_blobs(&self, job: &Job, result: &mut CompactionServiceResult) {
+        if job.conduct == Conduct::BlobsUnsaid {
+            result.blobs = None;
+        }
+        let Some(blobs) = &mut result.blobs else { return };
+        match job.conduct {
+            Conduct::GarbageInvented => blobs.read.iter_mut().for_each(|read| read.count += 1_000_000),
+            Conduct::GarbageHidden => blobs.read.clear(),
+            _ => {}
+        }
+        let Some(first) = blobs.files.first().map(|file| file.number) else { return };
+        let path = job.output.join(file_name::blob(first));
+        match job.conduct {
+            Conduct::BlobMissing => self.file_system.remove_file(&path).unwrap(),
+            Conduct::BlobCut => {
+                let bytes = read_file(&*self.file_system, &path).unwrap();
+                self.rewrite(&path, &bytes[..bytes.len() - 40]);
+            }
+            Conduct::BlobFlipped => {
+                let mut bytes = read_file(&*self.file_system, &path).unwrap();
+                let middle = bytes.len() / 2;
+                bytes[middle] ^= 0x10;
+                self.rewrite(&path, &bytes);
+            }
+            Conduct::BlobLeftOut => drop(blobs.files.remove(0)),
+            Conduct::BlobPadded => self.pad(&path, &mut blobs.files[0]),
+            Conduct::BlobNumber => {
+                let other = FileNumber(first.0 + 1_000_000);
+                self.file_system.rename(&path, &job.output.join(file_name::blob(other))).unwrap();
+                blobs.files[0].number = other;
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds a record that nothing refers to, as the result then says.
+    fn pad(&self, path: &Path, file: &mut BlobFileAddition) {
+        let mut bytes = read_file(&*self.file_system, path).unwrap();
+        bytes.truncate(bytes.len() - BLOB_FILE_FOOTER_SIZE);
+        let before = bytes.len();
+        bytes.extend(BlobRecordHeader::new(b"key", b"value").encode());
+        bytes.extend(b"keyvalue");
+        file.total_blob_count += 1;
+        file.total_blob_bytes += (bytes.len() - before) as u64;
+        let footer = BlobFileFooter { blob_count: file.total_blob_count, expiration_range: (0, 0) };
+        bytes.extend(footer.encode());
+        self.rewrite(path, &bytes);
     }
 
     fn rewrite(&self, path: &Path, bytes: &[u8]) {

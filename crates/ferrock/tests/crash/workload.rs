@@ -227,7 +227,7 @@ pub fn options(file_system: &MemoryFileSystem, seed: u64) -> DbOptions {
         options.db_paths = vec![DbPath::new("/data/tables", 100_000), DbPath::new("/data/more-tables", 0)];
     }
     options.components.file_system = Some(Arc::new(file_system.clone()));
-    // Compactions of families without blob files run elsewhere, mostly.
+    // Compactions run elsewhere, mostly.
     if seed % 4 < 2 {
         let conducts = [Conduct::Honest, Conduct::Honest, Conduct::Truncated, Conduct::Honest, Conduct::NotTaken];
         let service = InProcess::with_paths(Arc::new(file_system.clone()), &conducts, options.db_paths.clone());

@@ -244,6 +244,10 @@ const KINDS: &[Kind] = &[
     Kind::new("blob files are collected", blobs, overlapping, collecting),
     // What a worker fails at is done here.
     Kind { is_remote: true, ..Kind::new("remote", plain, overlapping, automatic).stops(&[MANIFEST]) },
+    Kind {
+        is_remote: true,
+        ..Kind::new("remote, blob files are collected", blobs, overlapping, collecting).stops(&[MANIFEST])
+    },
 ];
 
 /// A copy of a database, over a file system that fails on command.

@@ -124,7 +124,7 @@ fn options(seed: u64, file_system: Arc<dyn FileSystem>) -> DbOptions {
     if seed % 6 == 5 {
         options.max_total_wal_size = 60_000;
     }
-    // Compactions of families without blob files run elsewhere.
+    // Compactions run elsewhere.
     if seed.is_multiple_of(2) {
         let conducts = [Conduct::Honest, Conduct::Honest, Conduct::NotTaken];
         let service = InProcess::with_paths(Arc::clone(&file_system), &conducts, options.db_paths.clone());

@@ -1,6 +1,7 @@
-//! Failures while the outputs of a compaction that ran elsewhere are installed: each operation on tables, directories
-//! and the MANIFEST fails once, from the moment when the worker has answered.
+//! Failures while the outputs of a compaction that ran elsewhere are installed: each operation on tables, blob files,
+//! directories and the MANIFEST fails once, from the moment when the worker has answered.
 
+use crate::common::books::{check_books, read_books};
 use crate::rig::{DIRECTORY, Rig};
 use crate::workers::{Conduct, InProcess};
 use ferrock::Db;
@@ -26,7 +27,7 @@ struct Arming {
 impl Arming {
     fn new(rig: &Rig, rule: FaultRule) -> Arc<Self> {
         let worker = InProcess::new(Arc::new(rig.memory.clone()), &[Conduct::Honest]);
-        for (name, options) in Rig::families() {
+        for (name, options) in rig.own_families() {
             worker.set_family(&name, &options);
         }
         Arc::new(Self { worker, faulty: rig.faulty.clone(), rule: Mutex::new(Some(rule)), armed: Mutex::default() })
@@ -58,11 +59,13 @@ impl CompactionService for Arming {
     }
 }
 
-/// Tables in the directory that are not live.
+/// Tables and blob files in the directory that are not live.
 fn strays(files: &MemoryFileSystem, db: &Db) -> BTreeSet<String> {
-    let live: BTreeSet<String> = db.live_files().iter().map(ferrock::LiveFile::name).collect();
+    let blobs = read_books(files, Path::new(DIRECTORY)).blobs.into_keys().map(|number| format!("{number:06}.blob"));
+    let live: BTreeSet<String> = db.live_files().iter().map(ferrock::LiveFile::name).chain(blobs).collect();
+    let is_output = |name: &String| [".sst", ".blob", ".dbtmp"].iter().any(|ending| name.ends_with(ending));
     let names = files.children(Path::new(DIRECTORY)).unwrap();
-    names.into_iter().filter(|name| name.ends_with(".sst") && !live.contains(name)).collect()
+    names.into_iter().filter(|name| is_output(name) && !live.contains(name)).collect()
 }
 
 /// A database with two tables on level 0 and one compaction of them, of which an operation fails.
@@ -75,7 +78,22 @@ struct Case {
 
 impl Case {
     fn run(operation: OperationKind, path: &str, nth: u64) -> Self {
+        Self::run_on(Rig::new(), operation, path, nth)
+    }
+
+    /// Values are in blob files, and all of them are written anew.
+    fn run_with_blobs(operation: OperationKind, path: &str, nth: u64) -> Self {
         let mut rig = Rig::new();
+        rig.adjust = |family| {
+            family.enable_blob_files = true;
+            family.blob_file_size = 8000;
+            family.enable_blob_garbage_collection = true;
+            family.blob_garbage_collection_age_cutoff = 1.0;
+        };
+        Self::run_on(rig, operation, path, nth)
+    }
+
+    fn run_on(mut rig: Rig, operation: OperationKind, path: &str, nth: u64) -> Self {
         let rule = FaultRule::new(operation, path, Fault::Io).when(Trigger::Nth(nth));
         let service = Arming::new(&rig, rule);
         rig.options.components.compaction_service = Some(Arc::clone(&service) as _);
@@ -93,35 +111,30 @@ impl Case {
     }
 }
 
-#[test]
-fn a_failure_of_the_installation_leaves_nothing_and_the_database_compacts_by_itself() {
+/// Fails each operation in turn, and counts the results that were refused.
+fn fail_each(operations: &[OperationKind], path: &str, run: fn(OperationKind, &str, u64) -> Case) -> usize {
     let mut refused = 0;
-    for operation in [
-        OperationKind::Link,
-        OperationKind::Create,
-        OperationKind::Sync,
-        OperationKind::Open,
-        OperationKind::Read,
-        OperationKind::Metadata,
-        OperationKind::Remove,
-    ] {
+    for &operation in operations {
         for nth in 1.. {
-            let case = Case::run(operation, "*.sst", nth);
-            let what = case.what(operation, "*.sst", nth);
+            let case = run(operation, path, nth);
+            let what = case.what(operation, path, nth);
             if !case.service.has_struck() {
                 break;
             }
-            assert!(nth < 100, "{what}: the rule strikes for ever");
+            assert!(nth < 200, "{what}: the rule strikes for ever");
             case.result.as_ref().unwrap_or_else(|error| panic!("{what}: {error}"));
             case.rig.verify(&case.db, &what);
             case.db.wait_for_background_work().unwrap();
             assert!(case.db.live_files().iter().all(|file| file.level > 0), "{what}: it was not compacted");
             let ended = case.service.worker.ended();
             refused += ended.iter().filter(|(_, status)| *status != CompactionServiceJobStatus::Success).count();
-            // A file whose removal failed may stay until the next removal.
-            if operation != OperationKind::Remove {
+            // A file whose removal failed may stay until the next removal. Of a blob file the footer is read before.
+            let is_removal = operation == OperationKind::Remove
+                || path == "*.blob" && matches!(operation, OperationKind::Open | OperationKind::Read);
+            if !is_removal {
                 assert_eq!(strays(&case.rig.memory, &case.db), BTreeSet::new(), "{what}");
             }
+            check_books(&what, &case.rig.memory, Path::new(DIRECTORY), &BTreeSet::new());
             case.rig.verify_after_crash(&what);
             drop(case.db);
             let db = case.rig.open();
@@ -130,13 +143,42 @@ fn a_failure_of_the_installation_leaves_nothing_and_the_database_compacts_by_its
             assert_eq!(strays(&case.rig.memory, &db), BTreeSet::new(), "{what}, reopened");
         }
     }
+    refused
+}
+
+const OPERATIONS: &[OperationKind] = &[
+    OperationKind::Link,
+    OperationKind::Create,
+    OperationKind::Sync,
+    OperationKind::Open,
+    OperationKind::Read,
+    OperationKind::Metadata,
+    OperationKind::Remove,
+];
+
+#[test]
+fn a_failure_of_the_installation_leaves_nothing_and_the_database_compacts_by_itself() {
+    let refused = fail_each(OPERATIONS, "*.sst", Case::run);
     assert!(refused >= 5, "{refused} results were refused");
 }
 
 #[test]
+fn a_failure_of_the_installation_of_blob_files_leaves_nothing() {
+    for path in ["*.sst", "*.blob"] {
+        let refused = fail_each(OPERATIONS, path, Case::run_with_blobs);
+        assert!(refused >= 5, "{path}: {refused} results were refused");
+    }
+}
+
+#[test]
 fn a_directory_that_cannot_be_synced_holds_no_outputs() {
+    fail_syncs(Case::run);
+    fail_syncs(Case::run_with_blobs);
+}
+
+fn fail_syncs(run: fn(OperationKind, &str, u64) -> Case) {
     for nth in 1..20 {
-        let case = Case::run(OperationKind::SyncDir, "*", nth);
+        let case = run(OperationKind::SyncDir, "*", nth);
         let what = case.what(OperationKind::SyncDir, "*", nth);
         if !case.service.has_struck() {
             assert!(nth > 1, "no directory is synced");
@@ -157,8 +199,11 @@ fn a_directory_that_cannot_be_synced_holds_no_outputs() {
 /// The edit may have reached the disk: writes stop, and the outputs stay until the MANIFEST is written anew.
 #[test]
 fn an_edit_that_is_not_written_loses_nothing() {
-    for operation in [OperationKind::Append, OperationKind::Sync] {
-        let mut case = Case::run(operation, "MANIFEST-*", 1);
+    let runs: [fn(OperationKind, &str, u64) -> Case; 2] = [Case::run, Case::run_with_blobs];
+    for (operation, run) in
+        [OperationKind::Append, OperationKind::Sync].iter().flat_map(|kind| runs.map(|run| (*kind, run)))
+    {
+        let mut case = run(operation, "MANIFEST-*", 1);
         let what = case.what(operation, "MANIFEST-*", 1);
         assert!(case.service.has_struck() && case.result.is_err(), "{what}");
         case.rig.verify(&case.db, &what);

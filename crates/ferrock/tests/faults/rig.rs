@@ -14,6 +14,8 @@ pub struct Rig {
     pub faulty: FaultInjectionFileSystem,
     pub options: DbOptions,
     pub acknowledged: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// Changes the options of every family.
+    pub adjust: fn(&mut ColumnFamilyOptions),
     next: u32,
 }
 
@@ -39,11 +41,18 @@ impl Rig {
         // Tests of `resume` call it.
         options.max_bgerror_resume_count = 0;
         options.components.file_system = Some(Arc::new(faulty.clone()) as Arc<dyn FileSystem>);
-        Self { memory, faulty, options, acknowledged: BTreeMap::new(), next: 0 }
+        Self { memory, faulty, options, acknowledged: BTreeMap::new(), adjust: |_| {}, next: 0 }
     }
 
     pub fn families() -> Vec<(String, ColumnFamilyOptions)> {
         vec![("default".to_owned(), family_options()), ("second".to_owned(), family_options())]
+    }
+
+    /// The families, adjusted.
+    pub fn own_families(&self) -> Vec<(String, ColumnFamilyOptions)> {
+        let mut families = Self::families();
+        families.iter_mut().for_each(|(_, options)| (self.adjust)(options));
+        families
     }
 
     pub fn open(&self) -> Db {
@@ -51,7 +60,7 @@ impl Rig {
     }
 
     pub fn try_open(&self) -> Result<Db> {
-        Db::open_cf(DIRECTORY, self.options.clone(), Self::families()).map(|(db, _)| db)
+        Db::open_cf(DIRECTORY, self.options.clone(), self.own_families()).map(|(db, _)| db)
     }
 
     /// Puts one fresh key in both families, durably; it counts when it is acknowledged.
@@ -109,7 +118,7 @@ impl Rig {
             options.create_if_missing = false;
             options.wal_recovery_mode = WalRecoveryMode::PointInTimeRecovery;
             options.components.file_system = Some(Arc::new(clone));
-            let opened = Db::open_cf(DIRECTORY, options, Self::families());
+            let opened = Db::open_cf(DIRECTORY, options, self.own_families());
             let (db, _) = opened.unwrap_or_else(|error| panic!("{what}, after a crash ({policy:?}): {error}"));
             self.verify(&db, &format!("{what}, after a crash ({policy:?})"));
         }

@@ -7,6 +7,8 @@ mod common;
 #[path = "../common/workers.rs"]
 mod workers;
 
+mod blobs;
+
 use common::{contents, key, options_on};
 use ferrock::options::{
     BottommostLevelCompaction, CompactionFilter, CompactionService, CompactionServiceJobInfo,
@@ -196,7 +198,9 @@ fn a_worker_that_knows_no_own_names_is_as_good() {
 
 #[test]
 fn whatever_a_worker_does_the_database_compacts() {
-    for &conduct in workers::ALL.iter().filter(|conduct| !matches!(conduct, Conduct::Honest | Conduct::AsRocksDb)) {
+    let is_bad =
+        |conduct: &&Conduct| !matches!(conduct, Conduct::Honest | Conduct::AsRocksDb) && !conduct.is_of_blobs();
+    for &conduct in workers::ALL.iter().filter(is_bad) {
         let service = compare(7, &[conduct], |_| {});
         for (conduct, status) in service.ended() {
             assert_eq!(status, CompactionServiceJobStatus::UseLocal, "{conduct:?}");

@@ -1,5 +1,6 @@
 //! The job: what to compact, from where to where.
 
+use super::blobs::BlobJob;
 use super::text::{Fields, for_each_field, hex, items, parse, parse_flag, parse_hex, parse_name, without_version};
 use ferrock_base::byte_text::to_bytes;
 use ferrock_base::{FileNumber, Result, SequenceNumber};
@@ -52,6 +53,8 @@ pub struct JobDetails {
     pub compaction_filter: String,
     /// See `merge_operator`.
     pub compaction_filter_factory: String,
+    /// What the worker may do with blob files; `None`: neither inputs nor outputs refer to any.
+    pub blobs: Option<BlobJob>,
 }
 
 impl CompactionServiceInput {
@@ -132,6 +135,9 @@ impl JobDetails {
         fields.put_bytes("merge_operator", &to_bytes(&self.merge_operator));
         fields.put_bytes("compaction_filter", &to_bytes(&self.compaction_filter));
         fields.put_bytes("compaction_filter_factory", &to_bytes(&self.compaction_filter_factory));
+        if let Some(blobs) = &self.blobs {
+            fields.put_struct("blobs", blobs.fields());
+        }
         fields
     }
 
@@ -150,6 +156,7 @@ impl JobDetails {
                 "merge_operator" => details.merge_operator = parse_name(name, value)?,
                 "compaction_filter" => details.compaction_filter = parse_name(name, value)?,
                 "compaction_filter_factory" => details.compaction_filter_factory = parse_name(name, value)?,
+                "blobs" => details.blobs = Some(BlobJob::from_text(value)?),
                 _ => {}
             }
             Ok(())

@@ -15,9 +15,11 @@
 //! Names that a reader does not know are passed over, and names that are missing keep their defaults, so both sides may
 //! be of different releases, and one of them RocksDB. What only Ferrock says has names that begin with `ferrock_`.
 
+mod blobs;
 mod input;
 mod result;
 mod text;
 
+pub use blobs::{BlobJob, BlobReferences, BlobResult};
 pub use input::{CompactionServiceInput, JobDetails};
 pub use result::{CompactionServiceOutputFile, CompactionServiceResult, CompactionServiceStats};

@@ -1,5 +1,6 @@
 //! The result: which tables were written, or why none were.
 
+use super::blobs::BlobResult;
 use super::text::{Fields, for_each_field, hex, items, parse, parse_flag, parse_hex, parse_name, without_version};
 use crate::properties::TableProperties;
 use crate::version_edit::FileChecksum;
@@ -27,6 +28,8 @@ pub struct CompactionServiceResult {
     /// A number that stands for the bytes of the input, so that the result of another job is noticed; `None` where the
     /// worker is not Ferrock.
     pub job_digest: Option<u64>,
+    /// What was done with blob files; `None` where the job has none, or the worker does not say.
+    pub blobs: Option<BlobResult>,
 }
 
 /// Counts of a compaction in another process.
@@ -135,6 +138,9 @@ impl CompactionServiceResult {
         if let Some(digest) = self.job_digest {
             fields.put("ferrock_job_digest", digest);
         }
+        if let Some(blobs) = &self.blobs {
+            fields.put_struct("ferrock_blobs", blobs.fields());
+        }
         fields.versioned()
     }
 
@@ -156,6 +162,7 @@ impl CompactionServiceResult {
                 "bytes_written" => result.bytes_written = parse(name, value)?,
                 "stats" => result.stats = CompactionServiceStats::from_text(value)?,
                 "ferrock_job_digest" => result.job_digest = Some(parse(name, value)?),
+                "ferrock_blobs" => result.blobs = Some(BlobResult::from_text(value)?),
                 _ => {}
             }
             if !(value.is_empty() && ["status", "stats"].contains(&name)) {

@@ -19,6 +19,8 @@ pub struct BlobCollection {
     is_enabled: bool,
     /// The share of the files, by number, that is collected.
     age_cutoff: f64,
+    /// Where the share ends, as another process has worked it out.
+    end: Option<FileNumber>,
 }
 
 impl BlobCollection {
@@ -44,7 +46,14 @@ impl BlobCollection {
             age_cutoff: age_cutoff
                 .filter(|cutoff| (0.0..=1.0).contains(cutoff))
                 .unwrap_or(settings.blob_garbage_collection_age_cutoff),
+            end: None,
         }
+    }
+
+    /// The rule of a compaction for which another process has chosen the files: those below a number.
+    #[must_use]
+    pub fn of_files_below(end: Option<FileNumber>) -> Self {
+        Self { is_enabled: end.is_some(), age_cutoff: 1.0, end }
     }
 
     /// The files of a version below this number are collected; `None`: none is.
@@ -52,6 +61,9 @@ impl BlobCollection {
     pub fn below(&self, version: &Version) -> Option<FileNumber> {
         if !self.is_enabled {
             return None;
+        }
+        if self.end.is_some() {
+            return self.end;
         }
         let newest = FileNumber(u64::MAX);
         Some(version.blob_files().keys().nth(self.count(version)).copied().unwrap_or(newest))

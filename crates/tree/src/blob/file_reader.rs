@@ -7,7 +7,7 @@
 //! A lookup may know the key by other bytes than those it was written with, where the order calls them equal. Then the
 //! record is [searched](BlobFileReader::read_by_order) backward from the value, for it has no other beginning.
 
-use ferrock_base::{Comparator, Error, Result};
+use ferrock_base::{Comparator, Error, FileNumber, Result};
 use ferrock_format::blob_file::{
     BLOB_COMPRESSION_FORMAT_VERSION, BLOB_FILE_FOOTER_SIZE, BLOB_FILE_HEADER_SIZE, BLOB_RECORD_HEADER_SIZE,
     BlobFileFooter, BlobFileHeader, BlobRecordHeader,
@@ -290,14 +290,23 @@ impl BlobFileReader {
 
     /// Verifies every record.
     pub(crate) fn verify_checksums(&self) -> Result<()> {
+        self.verify_all(|_, _| Ok(()))
+    }
+
+    /// Verifies every record, and shows key and reference of each.
+    pub(crate) fn verify_all(&self, mut show: impl FnMut(&[u8], &BlobReference) -> Result<()>) -> Result<()> {
         let mut offset = HEADER;
         while offset < self.end {
-            offset = self.verify_record(offset).map_err(|error| error.in_file(self.file.path()))?;
+            offset = self.verify_and_show(offset, &mut show).map_err(|error| error.in_file(self.file.path()))?;
         }
         Ok(())
     }
 
     fn verify_record(&self, offset: u64) -> Result<u64> {
+        self.verify_and_show(offset, &mut |_, _| Ok(()))
+    }
+
+    fn verify_and_show(&self, offset: u64, show: &mut dyn FnMut(&[u8], &BlobReference) -> Result<()>) -> Result<u64> {
         let mut bytes = [0; BLOB_RECORD_HEADER_SIZE];
         read_exact(&*self.file, offset, &mut bytes)?;
         let header = BlobRecordHeader::decode(&bytes).map_err(|error| error.offset_by(offset))?;
@@ -309,6 +318,14 @@ impl BlobFileReader {
         // The sum of the sizes fits, so each of them does.
         let (key, stored) = body.split_at(usize::try_from(header.key_size).unwrap_or(0));
         header.verify_blob(key, stored).map_err(|error| error.offset_by(offset))?;
+        let reference = BlobReference {
+            // Which file this is, is its name's to say.
+            file_number: FileNumber::default(),
+            offset: offset + RECORD_HEADER + header.key_size,
+            size_bytes: header.value_size,
+            compression: self.header.compression,
+        };
+        show(key, &reference)?;
         Ok(end)
     }
 

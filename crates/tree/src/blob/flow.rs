@@ -77,6 +77,24 @@ impl BlobFlow {
         })
     }
 
+    /// Counts references into a file that another process has counted.
+    pub fn add_counted(&mut self, number: FileNumber, records: u64, bytes: u64) {
+        let file = self.files.entry(number).or_default();
+        file.records = file.records.saturating_add(records);
+        file.bytes = file.bytes.saturating_add(bytes);
+    }
+
+    /// Each file, with the number of references and the bytes of the records that they refer to.
+    pub fn counted(&self) -> impl Iterator<Item = (FileNumber, u64, u64)> {
+        self.files.iter().map(|(number, file)| (*number, file.records, file.bytes))
+    }
+
+    /// References into one file, and the bytes of the records that they refer to.
+    #[must_use]
+    pub fn of_file(&self, number: FileNumber) -> (u64, u64) {
+        self.files.get(&number).map_or((0, 0), |file| (file.records, file.bytes))
+    }
+
     /// Counts the references of `other` too.
     pub fn absorb(&mut self, other: &Self) {
         for (number, more) in &other.files {

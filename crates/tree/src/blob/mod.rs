@@ -40,6 +40,7 @@ pub use collection::BlobCollection;
 pub use cut_off::complete_file;
 pub use direct::{DirectBlobs, DirectOptions, DirectPlace, KeepFiles};
 pub use file_reader::BlobFileReader;
+pub(crate) use file_reader::FooterRule;
 pub(crate) use file_writer::{BlobEncoder, BlobFileParams, BlobFileWriter};
 pub use flow::{BlobFlow, for_each_reference};
 pub(crate) use readahead::BlobReadahead;

@@ -63,7 +63,7 @@ impl<'a> BlobOutput<'a> {
         }
         let blob_file_size = settings.blob_file_size;
         if self.open.is_none() {
-            let number = self.env.new_output();
+            let number = self.env.new_blob_output()?;
             files.blobs.push(number);
             self.open = Some(self.create(number)?);
         }

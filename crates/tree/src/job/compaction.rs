@@ -151,6 +151,7 @@ impl CompactionJob<'_> {
             };
         }
         output.garbage = read.garbage(&output.blobs, &choice.version);
+        output.blobs_read = read;
         output.read = EntriesRead { entries: dropped.input_entries, is_exact: !dropped.skipped_by_filter };
         let checked = result
             .and_then(|()| match held {
@@ -379,6 +380,10 @@ struct Stoppable<'a> {
 impl JobEnv for Stoppable<'_> {
     fn new_output(&self) -> FileNumber {
         self.env.new_output()
+    }
+
+    fn new_blob_output(&self) -> Result<FileNumber> {
+        self.env.new_blob_output()
     }
 
     fn check_stop(&self) -> Result<()> {

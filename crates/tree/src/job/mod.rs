@@ -58,6 +58,14 @@ pub trait JobEnv: Sync {
     /// it exists.
     fn new_output(&self) -> FileNumber;
 
+    /// Reserves the number of a blob file. References name the file by it, so nothing gives the file another one later.
+    ///
+    /// # Errors
+    /// An error ends the job, which removes its files.
+    fn new_blob_output(&self) -> Result<FileNumber> {
+        Ok(self.new_output())
+    }
+
     /// Called about every thousand entries.
     ///
     /// # Errors
@@ -140,6 +148,8 @@ pub struct FamilyContext {
     pub hash_index_choice: Arc<HashIndexChoice>,
     /// The tables of the family, from which the growth by hash indexes is estimated.
     pub version: Arc<Version>,
+    /// Where new blob files go: beside the family's others, or where another process fetches them.
+    pub blob_directory: PathBuf,
 }
 
 impl fmt::Debug for JobContext {
@@ -149,10 +159,10 @@ impl fmt::Debug for JobContext {
 }
 
 impl FamilyContext {
-    /// Where the family's blob files are.
+    /// Where new blob files go.
     #[must_use]
     pub fn blob_directory(&self) -> &Path {
-        self.table_cache.paths().directory(0)
+        &self.blob_directory
     }
 }
 
@@ -214,6 +224,8 @@ pub struct JobOutput {
     pub written: WrittenFiles,
     /// References into blob files that the tables have.
     pub blobs: BlobFlow,
+    /// References into blob files that the inputs of a compaction have.
+    pub blobs_read: BlobFlow,
     /// Records of blob files that no output refers to any more.
     pub garbage: Vec<BlobFileGarbage>,
     /// What a compaction read.

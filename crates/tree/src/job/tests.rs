@@ -126,6 +126,7 @@ impl World {
             blob_cache: None,
             hash_index_choice: Arc::new(HashIndexChoice::new(Arc::default())),
             version,
+            blob_directory: DB.into(),
         };
         let blob_source = Arc::new(BlobSource::new(
             Arc::clone(&file_system) as Arc<dyn FileSystem>,

@@ -10,19 +10,23 @@
 //! | checksum of every block | the blocks |
 //! | first and last key, sequence numbers | the bounds that the MANIFEST will have, which lie within the inputs' |
 //! | order of the tables | each other |
-//! | every entry, with bits 1 and 11 of `verify_output_flags` | number, order and sequence numbers |
+//! | every entry, with bits 1 and 11 of `verify_output_flags`, and where values are in blob files | number, order and sequence numbers |
+//! | blob files | see [`blobs`] |
 //!
 //! The inputs are gone once the outputs count, so the checksums are not left to an option, unlike in RocksDB. A table
 //! is linked into the directory and not moved: what a result calls an output may be a file that the database has.
+
+mod blobs;
 
 use crate::compaction::choice::CompactionChoice;
 use crate::job::compaction::held_entries;
 use crate::job::verify::Verification;
 use crate::job::{EntriesRead, JobContext, JobEnv, JobOutput, WrittenFiles, check_entries};
 use crate::version::FileMetadata;
+use blobs::BlobCheck;
 use ferrock_base::internal_key::{sequence, user_key};
 use ferrock_base::{Error, FileNumber, InternalIterator, Result, SequenceNumber};
-use ferrock_format::compaction_service::{CompactionServiceOutputFile, CompactionServiceResult};
+use ferrock_format::compaction_service::{BlobJob, CompactionServiceOutputFile, CompactionServiceResult};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::unique_id::UniqueId;
 use ferrock_format::version_edit::NewFile;
@@ -34,7 +38,8 @@ use std::path::{Path, PathBuf};
 /// Bytes that are read at a time.
 const READAHEAD_BYTES: usize = 256 << 10;
 
-/// Verifies a worker's outputs and brings them into the database's directory, under numbers of `env`.
+/// Verifies a worker's outputs and brings them into the database's directory: tables under numbers of `env`, blob files
+/// under those of `blob_job`, which the caller has reserved.
 ///
 /// # Errors
 /// What the worker reports; `Corruption` or `InvalidArgument` for a result that is not what it must be; those of the
@@ -45,6 +50,7 @@ pub fn import(
     env: &dyn JobEnv,
     result: &CompactionServiceResult,
     job_digest: u64,
+    blob_job: Option<&BlobJob>,
 ) -> Result<JobOutput> {
     if let Some(error) = &result.error {
         return Err(error.clone());
@@ -52,11 +58,15 @@ pub fn import(
     let directory = context.family.table_cache.paths().directory(choice.output_path_id).to_path_buf();
     let stats = &result.stats;
     let mut output = JobOutput {
-        written: WrittenFiles { table_directory: directory, ..WrittenFiles::default() },
+        written: WrittenFiles {
+            table_directory: directory,
+            blob_directory: context.family.blob_directory().to_path_buf(),
+            ..WrittenFiles::default()
+        },
         read: EntriesRead { entries: stats.num_input_records, is_exact: stats.has_accurate_num_input_records },
         ..JobOutput::default()
     };
-    let import = Import { context, choice, env, result };
+    let import = Import { context, choice, env, result, blob_job };
     match import.check_counts(job_digest).and_then(|()| import.take_files(&mut output)) {
         Ok(()) => Ok(output),
         Err(error) => {
@@ -71,6 +81,8 @@ struct Import<'a> {
     choice: &'a CompactionChoice,
     env: &'a dyn JobEnv,
     result: &'a CompactionServiceResult,
+    /// What the worker was told about blob files.
+    blob_job: Option<&'a BlobJob>,
 }
 
 impl Import<'_> {
@@ -111,22 +123,32 @@ impl Import<'_> {
     }
 
     fn take_files(&self, output: &mut JobOutput) -> Result<()> {
+        let mut blobs = self.take_blob_files(output)?;
         for file in &self.result.output_files {
             self.env.check_stop()?;
-            let new = self.take(file, output).map_err(|error| error.context(&format!("output {file}")))?;
+            let taken = self.take(file, output, blobs.as_mut());
+            let new = taken.map_err(|error| error.context(&format!("output {file}")))?;
             self.check_order(output.files.last(), &new)?;
             output.files.push(new);
         }
-        // The MANIFEST must not name a file whose directory entry a crash could take away.
-        if output.files.is_empty() {
-            Ok(())
-        } else {
-            self.context.file_system.sync_dir(&output.written.table_directory)
+        if let Some(blobs) = blobs {
+            self.finish_blobs(blobs, output)?;
         }
+        // The MANIFEST must not name a file whose directory entry a crash could take away.
+        let written = &output.written;
+        if !output.blob_files.is_empty() && written.blob_directory != written.table_directory {
+            self.context.file_system.sync_dir(&written.blob_directory)?;
+        }
+        if output.files.is_empty() { Ok(()) } else { self.context.file_system.sync_dir(&written.table_directory) }
     }
 
     /// Links a file, opens it, and looks at it.
-    fn take(&self, file: &CompactionServiceOutputFile, output: &mut JobOutput) -> Result<NewFile> {
+    fn take(
+        &self,
+        file: &CompactionServiceOutputFile,
+        output: &mut JobOutput,
+        blobs: Option<&mut BlobCheck>,
+    ) -> Result<NewFile> {
         let source = self.source(file)?;
         let number = self.env.new_output();
         output.written.tables.push(number);
@@ -139,14 +161,18 @@ impl Import<'_> {
         if file.size_bytes != 0 && size_bytes != file.size_bytes {
             return Err(Error::corruption(format!("the file has {size_bytes} bytes")).in_file(source));
         }
-        let new = self.described(file, number, size_bytes);
+        let mut new = self.described(file, number, size_bytes);
         self.check_bounds(&new)?;
         let family = &self.context.family;
         let table = family.table_cache.open_uncharged(&FileMetadata::from(new.clone()))?;
         check_table(&table, file)?;
         let wanted = Verification::of_remote(&family.options);
         table.verify_checksums(READAHEAD_BYTES)?;
-        self.check_entries_of(&table, &new, wanted.entries)?;
+        if wanted.entries || blobs.is_some() {
+            new.oldest_blob_file_number = self.check_all_entries(&table, &new, blobs)?;
+        } else {
+            self.check_outer_entries(&table, &new)?;
+        }
         self.env.note_output(target, size_bytes)?;
         Ok(new)
     }
@@ -218,39 +244,41 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// The first and the last entry lie within the bounds; with `all`, every one does, and their number is right.
-    fn check_entries_of(&self, table: &Table, new: &NewFile, all: bool) -> Result<()> {
-        let comparator = &self.context.family.comparator;
-        let mut entries = table.iter(TableReadOptions {
-            fill_cache: false,
-            total_order_seek: true,
-            readahead_bytes: if all { READAHEAD_BYTES } else { 0 },
-            ..TableReadOptions::default()
-        });
-        let check = |key: &[u8]| {
-            let seen: SequenceNumber = sequence(key);
-            let is_inside = comparator.compare(&new.smallest, key).is_le()
-                && comparator.compare(key, &new.largest).is_le()
-                && new.smallest_seqno <= seen
-                && seen <= new.largest_seqno;
-            if is_inside { Ok(()) } else { Err(Error::corruption("an entry lies outside of the bounds")) }
-        };
+    /// The first and the last entry lie within the bounds.
+    fn check_outer_entries(&self, table: &Table, new: &NewFile) -> Result<()> {
+        let mut entries = table.iter(entries_options(0));
         entries.seek_to_first();
-        if !all {
-            if entries.valid() {
-                check(entries.key())?;
-                entries.seek_to_last();
-            }
-            if entries.valid() {
-                check(entries.key())?;
-            }
-            return entries.status();
+        if entries.valid() {
+            self.check_entry(new, entries.key())?;
+            entries.seek_to_last();
         }
-        let (mut count, mut last) = (0u64, Vec::new());
+        if entries.valid() {
+            self.check_entry(new, entries.key())?;
+        }
+        entries.status()
+    }
+
+    /// Every entry lies within the bounds, and their number is right. The smallest number of a blob file that one
+    /// refers to.
+    fn check_all_entries(
+        &self,
+        table: &Table,
+        new: &NewFile,
+        mut blobs: Option<&mut BlobCheck>,
+    ) -> Result<Option<FileNumber>> {
+        let comparator = &self.context.family.comparator;
+        let mut entries = table.iter(entries_options(READAHEAD_BYTES));
+        entries.seek_to_first();
+        let (mut count, mut last, mut oldest) = (0u64, Vec::new(), None::<FileNumber>);
         while entries.valid() {
-            check(entries.key())?;
+            self.check_entry(new, entries.key())?;
             if count > 0 && comparator.compare(&last, entries.key()) != Ordering::Less {
                 return Err(Error::corruption("its entries are not in order"));
+            }
+            if let Some(blobs) = blobs.as_deref_mut()
+                && let Some(number) = blobs.add_entry(entries.key(), entries.value())?
+            {
+                oldest = Some(oldest.map_or(number, |oldest| oldest.min(number)));
             }
             last.clear();
             last.extend_from_slice(entries.key());
@@ -264,10 +292,24 @@ impl Import<'_> {
         let properties = table.properties();
         let held = properties.num_entries.saturating_sub(properties.num_range_deletions);
         if count == held {
-            return Ok(());
+            return Ok(oldest);
         }
         Err(Error::corruption(format!("{count} entries are read from it, its properties say {held}")))
     }
+
+    fn check_entry(&self, new: &NewFile, key: &[u8]) -> Result<()> {
+        let comparator = &self.context.family.comparator;
+        let seen: SequenceNumber = sequence(key);
+        let is_inside = comparator.compare(&new.smallest, key).is_le()
+            && comparator.compare(key, &new.largest).is_le()
+            && new.smallest_seqno <= seen
+            && seen <= new.largest_seqno;
+        if is_inside { Ok(()) } else { Err(Error::corruption("an entry lies outside of the bounds")) }
+    }
+}
+
+fn entries_options(readahead_bytes: usize) -> TableReadOptions {
+    TableReadOptions { fill_cache: false, total_order_seek: true, readahead_bytes, ..TableReadOptions::default() }
 }
 
 /// The table against what the result says of it, whatever `verify_sst_unique_id_in_manifest` is.

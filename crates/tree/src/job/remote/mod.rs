@@ -13,12 +13,13 @@
 //!
 //! Invariants: nothing that a worker says is believed where it can be looked at. Its tables are linked under numbers of
 //! the database's own, never moved or changed; a result that fails a check leaves nothing in the database's
-//! directories.
+//! directories. Blob files keep their numbers, as tables refer to them by number: the database reserves these before
+//! the job begins.
 
 mod import;
 mod send;
 mod worker;
 
 pub use import::import;
-pub use send::{job_digest, job_input, reason_for_local};
+pub use send::{blob_numbers_wanted, job_digest, job_input, reason_for_local};
 pub use worker::{check_components, choice_of, result_of};

@@ -1,10 +1,12 @@
 //! What a worker is told.
 
+use crate::blob::BlobCollection;
 use crate::compaction::choice::{CompactionChoice, CompactionKind, CompactionReason};
 use crate::job::JobContext;
-use ferrock_base::FileNumber;
 use ferrock_base::hash::hash128;
-use ferrock_format::compaction_service::{CompactionServiceInput, JobDetails};
+use ferrock_base::{FileNumber, Result};
+use ferrock_format::blob_file::BLOB_RECORD_HEADER_SIZE;
+use ferrock_format::compaction_service::{BlobJob, CompactionServiceInput, JobDetails};
 use ferrock_format::file_name;
 use ferrock_options::{ColumnFamilyOptions, CompressionType};
 
@@ -21,14 +23,61 @@ pub fn reason_for_local(options: &ColumnFamilyOptions, choice: &CompactionChoice
     if choice.output_temperature.is_some() {
         return Some("its output has a temperature of its own");
     }
-    if options.enable_blob_files {
-        return Some("enable_blob_files is on");
-    }
     if choice.compression.is_some_and(|compression| compression != CompressionType::NoCompression) {
         return Some("a caller chose the compression");
     }
-    let refers = choice.input_files().any(|(_, file)| file.oldest_blob_file_number.is_some());
-    refers.then_some("values are in blob files")
+    None
+}
+
+/// Whether values of the inputs or of the outputs may lie in blob files.
+pub(super) fn has_blobs(options: &ColumnFamilyOptions, choice: &CompactionChoice) -> bool {
+    options.enable_blob_files || choice.input_files().any(|(_, file)| file.oldest_blob_file_number.is_some())
+}
+
+/// The most numbers that one job gets. Each is one that the database remembers until the job is over.
+const MOST_BLOB_NUMBERS: u64 = 1 << 16;
+/// How many times as long a stored value may be once it is stored again: its file may be compressed, the next one not.
+const MOST_GROWTH: u64 = 4;
+
+/// How many numbers a worker may need for blob files, and from which number on blob files are not collected; `None`: it
+/// has nothing to do with blob files. A worker for which they are too few fails, and the database compacts.
+///
+/// # Errors
+/// Those of opening the inputs.
+pub fn blob_numbers_wanted(
+    context: &JobContext,
+    choice: &CompactionChoice,
+    collection: BlobCollection,
+) -> Result<Option<(u64, Option<FileNumber>)>> {
+    let settings = &context.family.options.settings;
+    if !has_blobs(&context.family.options, choice) {
+        return Ok(None);
+    }
+    let collect_below = collection.below(&choice.version);
+    if !settings.enable_blob_files {
+        return Ok(Some((0, collect_below)));
+    }
+    let mut bytes = 0u64;
+    for (_, file) in choice.input_files() {
+        let table = context.family.table_cache.get_for_job(file)?;
+        let properties = table.properties();
+        let headers = properties.num_entries.saturating_mul(BLOB_RECORD_HEADER_SIZE as u64);
+        let records = properties.raw_key_size.saturating_add(properties.raw_value_size).saturating_add(headers);
+        bytes = bytes.saturating_add(records);
+    }
+    // A merge operator or a filter gets values of any file, and what it makes of them is a new value.
+    let options = &context.family.options;
+    let makes_values = options.merge_operator.is_some()
+        || options.compaction_filter.is_some()
+        || options.compaction_filter_factory.is_some();
+    let is_read = |number: &FileNumber| makes_values || Some(*number) < collect_below;
+    for (_, file) in choice.version.blob_files().iter().filter(|(number, _)| is_read(number)) {
+        let live = file.addition.total_blob_bytes.saturating_sub(file.garbage_blob_bytes);
+        bytes = bytes.saturating_add(live.saturating_mul(MOST_GROWTH));
+    }
+    // Each part leaves a file that is not full; and a job may begin anew, with another kind of table.
+    let files = bytes / settings.blob_file_size.max(1) + u64::from(context.db.max_subcompactions.max(1));
+    Ok(Some((files.saturating_mul(2).min(MOST_BLOB_NUMBERS), collect_below)))
 }
 
 /// The job for a worker.
@@ -38,6 +87,7 @@ pub fn job_input(
     choice: &CompactionChoice,
     is_manual: bool,
     options_file_number: FileNumber,
+    blobs: Option<BlobJob>,
 ) -> CompactionServiceInput {
     let options = &context.family.options;
     let name_of = |name: Option<&str>| name.unwrap_or_default().to_owned();
@@ -53,6 +103,7 @@ pub fn job_input(
         merge_operator: name_of(options.merge_operator.as_ref().map(|operator| operator.name())),
         compaction_filter: name_of(options.compaction_filter.as_ref().map(|filter| filter.name())),
         compaction_filter_factory: name_of(options.compaction_filter_factory.as_ref().map(|factory| factory.name())),
+        blobs,
     };
     CompactionServiceInput {
         column_family: context.family.name.clone(),

@@ -1,13 +1,14 @@
 //! The worker's side: from the input to a choice, and from what its job wrote to the result.
 
-use super::send::{job_digest, reason_for_local};
+use super::send::{has_blobs, job_digest, reason_for_local};
 use crate::compaction::choice::{CompactionChoice, CompactionKind, CompactionReason, LevelInputs, RunningCompactions};
 use crate::compaction::picker::{PickerInput, grandparents, max_output_file_size_bytes};
 use crate::job::{FamilyContext, JobOutput};
 use crate::version::{FileMetadata, Version};
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::compaction_service::{
-    CompactionServiceInput, CompactionServiceOutputFile, CompactionServiceResult, CompactionServiceStats, JobDetails,
+    BlobReferences, BlobResult, CompactionServiceInput, CompactionServiceOutputFile, CompactionServiceResult,
+    CompactionServiceStats, JobDetails,
 };
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_options::{ColumnFamilyOptions, CompressionType};
@@ -97,6 +98,13 @@ pub fn choice_of(
     }
     if let Some(reason) = reason_for_local(options, &choice) {
         return Err(Error::not_supported(format!("a compaction by a worker: {reason}")));
+    }
+    let has_blob_job = input.details.as_ref().is_some_and(|details| details.blobs.is_some());
+    if !has_blob_job && has_blobs(options, &choice) {
+        return Err(Error::not_supported(
+            "a compaction by a worker: values are in blob files, or enable_blob_files is on, and the job has no numbers \
+             for blob files",
+        ));
     }
     Ok(choice)
 }
@@ -200,5 +208,13 @@ pub fn result_of(
         bytes_written: output.size_bytes(),
         stats,
         job_digest: Some(job_digest(input)),
+        blobs: Some(BlobResult {
+            files: output.blob_files.clone(),
+            read: output
+                .blobs_read
+                .counted()
+                .map(|(number, count, bytes)| BlobReferences { number, count, bytes })
+                .collect(),
+        }),
     })
 }

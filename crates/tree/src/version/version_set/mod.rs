@@ -147,6 +147,11 @@ impl VersionSet {
         FileNumber(self.next_file_number.fetch_add(1, Ordering::Relaxed))
     }
 
+    /// So many numbers for new files, one after the other; the first of them.
+    pub fn new_file_numbers(&self, count: u64) -> FileNumber {
+        FileNumber(self.next_file_number.fetch_add(count, Ordering::Relaxed))
+    }
+
     /// The number that the next new file will get.
     #[must_use]
     pub fn next_file_number(&self) -> FileNumber {
