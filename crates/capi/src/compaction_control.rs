@@ -56,6 +56,49 @@ pub struct rocksdb_wait_for_compact_options_t {
     options: WaitForCompactOptions,
 }
 
+/// A flag that ends calls which have it in their options, as a C caller holds it.
+pub(crate) fn new_flag() -> *mut c_uchar {
+    Arc::into_raw(Arc::new(AtomicBool::new(false))).cast_mut().cast()
+}
+
+/// Ends a caller's hold of a flag.
+///
+/// # Safety
+/// The flag is one of [`new_flag`], or null, and the caller does not use it again.
+pub(crate) unsafe fn end_flag(flag: *mut c_uchar) {
+    if !flag.is_null() {
+        // SAFETY: as for this function.
+        drop(unsafe { Arc::from_raw(flag.cast_const().cast::<AtomicBool>()) });
+    }
+}
+
+/// Sets a flag; other than 0 ends the calls.
+///
+/// # Safety
+/// The flag is one of [`new_flag`], or null.
+pub(crate) unsafe fn set_flag(flag: *mut c_uchar, value: c_uchar) {
+    // SAFETY: as for this function.
+    if let Some(flag) = unsafe { flag.cast_const().cast::<AtomicBool>().as_ref() } {
+        flag.store(value != 0, Ordering::Release);
+    }
+}
+
+/// A share of a flag for options that get it; `None` for null.
+///
+/// # Safety
+/// The flag is one of [`new_flag`], or null.
+pub(crate) unsafe fn share_flag(flag: *mut c_uchar) -> Option<Arc<AtomicBool>> {
+    let flag = flag.cast_const().cast::<AtomicBool>();
+    if flag.is_null() {
+        return None;
+    }
+    // SAFETY: as for this function: the count is raised for the share that is taken.
+    unsafe {
+        Arc::increment_strong_count(flag);
+        Some(Arc::from_raw(flag))
+    }
+}
+
 /// The files to compact, and where to.
 struct Order {
     names: *const *const c_char,
@@ -169,37 +212,25 @@ c_functions! {
 
     /// A flag that ends calls which have it in their options.
     fn rocksdb_compaction_options_canceled_create() -> *mut c_uchar {
-        Arc::into_raw(Arc::new(AtomicBool::new(false))).cast_mut().cast()
+        new_flag()
     }
 
     /// Ends a flag; options and calls that have it keep it.
     fn rocksdb_compaction_options_canceled_destroy(canceled: *mut c_uchar) {
-        if !canceled.is_null() {
-            // SAFETY: the contract: the flag is one of `rocksdb_compaction_options_canceled_create`, and this its end.
-            drop(unsafe { Arc::from_raw(canceled.cast_const().cast::<AtomicBool>()) });
-        }
+        // SAFETY: the contract: the flag is one of `rocksdb_compaction_options_canceled_create`, and this its end.
+        unsafe { end_flag(canceled) };
     }
 
     /// Sets a flag; other than 0 ends the calls.
     fn rocksdb_compaction_options_canceled_set(canceled: *mut c_uchar, value: c_uchar) {
         // SAFETY: the contract: the flag is one of `rocksdb_compaction_options_canceled_create`.
-        if let Some(flag) = unsafe { canceled.cast_const().cast::<AtomicBool>().as_ref() } {
-            flag.store(value != 0, Ordering::Release);
-        }
+        unsafe { set_flag(canceled, value) };
     }
 
     /// The flag that ends calls with the options; null: none.
     fn rocksdb_compaction_options_set_canceled(options: *mut rocksdb_compaction_options_t, canceled: *mut c_uchar) {
-        let flag = canceled.cast_const().cast::<AtomicBool>();
-        // SAFETY: the contract: the flag is one of `rocksdb_compaction_options_canceled_create` or null; the options
-        // take a share of it.
-        let (options, flag) = unsafe {
-            let is_flag = !flag.is_null();
-            if is_flag {
-                Arc::increment_strong_count(flag);
-            }
-            (options.as_mut(), is_flag.then(|| Arc::from_raw(flag)))
-        };
+        // SAFETY: the contract: the flag is one of `rocksdb_compaction_options_canceled_create` or null.
+        let (options, flag) = unsafe { (options.as_mut(), share_flag(canceled)) };
         if let Some(options) = options {
             options.options.canceled = flag.map(Canceller::of_flag);
         }

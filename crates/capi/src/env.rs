@@ -37,6 +37,11 @@ impl rocksdb_env_t {
     pub(crate) fn file_system(&self) -> Option<Arc<dyn FileSystem>> {
         self.file_system.clone()
     }
+
+    /// The threads of its pools.
+    pub(crate) fn pools(&self) -> &Arc<PriorityPools> {
+        &self.pools
+    }
 }
 
 /// A setter and a getter of the threads of a pool.

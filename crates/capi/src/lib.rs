@@ -8,6 +8,7 @@
 //! | `read`, `iterator`, `snapshot` | get and its many forms; ranges; moments |
 //! | `maintenance`, `live_files`, `property` | flush, compaction, checks; tables; numbers |
 //! | `compaction_control` | compactions of named files, cancelling, aborting, waiting |
+//! | `compaction_service`, `open_and_compact` | compactions in other processes: the database's side, the worker's |
 //! | `options`, `table_options`, `operation_options`, `options_text` | setters; options from text and from files |
 //! | `option_values`, `options_presets`, `option_sets`, `kept` | options a line each; many at once; those without effect |
 //! | `read_more`, `sizes`, `metadata`, `memory_usage`, `write_batch_parts` | the less common forms |
@@ -43,6 +44,7 @@ mod callback;
 mod column_family;
 mod compaction_control;
 mod compaction_filter;
+mod compaction_service;
 mod comparator;
 mod compression_options;
 mod db;
@@ -63,6 +65,7 @@ mod memory_usage;
 mod merge_operator;
 mod metadata;
 mod not_built;
+mod open_and_compact;
 mod operation_options;
 mod option_sets;
 mod option_values;

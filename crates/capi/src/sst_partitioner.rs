@@ -6,7 +6,7 @@ use ferrock::options::{FixedPrefixFactory, SstPartitionerFactory};
 use std::sync::Arc;
 
 /// A factory of partitioners.
-pub struct rocksdb_sst_partitioner_factory_t(Arc<dyn SstPartitionerFactory>);
+pub struct rocksdb_sst_partitioner_factory_t(pub(crate) Arc<dyn SstPartitionerFactory>);
 
 c_functions! {
     /// A factory whose partitions are the keys with the same first `prefix_len` bytes.

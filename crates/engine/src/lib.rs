@@ -24,7 +24,7 @@ pub use column_family::ColumnFamily;
 pub use db::{
     AsyncScan, ColumnFamilyDescriptor, CompactionServiceOptionsOverride, Db, GetAsync, INTEGER_PROPERTIES, Iter,
     KeyVersion, KeyVersions, LiveFile, MAP_PROPERTIES, MultiGetAsync, MultiScan, NextBatch, OpenAndCompactOptions,
-    PinnedSlice, ScanBatch, ScanRange, ScanRow, TEXT_PROPERTIES, UserKeyRange, failed_compaction_result,
+    PinnedSlice, ScanBatch, ScanRange, ScanRow, TEXT_PROPERTIES, TableOverride, UserKeyRange, failed_compaction_result,
     open_and_compact,
 };
 pub use ferrock_base::byte_text;

@@ -260,6 +260,15 @@ static void refused(const char* function, const char* directory, rocksdb_options
   told(function, err);
   err = NULL;
 }
+
+/* A worker with the overrides takes no job. */
+static void not_compacted(const char* function, const char* directory,
+                          rocksdb_compaction_service_options_override_t* overrides) {
+  size_t length;
+  CHECK(!rocksdb_open_and_compact(directory, directory, text, 1, &length, overrides, &err));
+  told(function, err);
+  err = NULL;
+}
 "#;
 
 /// A program that calls every function of the tables, and checks what its kind promises.
@@ -351,7 +360,11 @@ fn promise(name: &str, kind: &Kind, given: Option<&str>, declaration: &Declarati
                 Some(_) if kind.taken != Some(1) => "if (a1) ",
                 _ => "",
             };
-            format!("  {is_set}refused(\"{name}\", directory, a0);\n")
+            let refused = match handle_of(&declaration.parameters[0].0) {
+                Some("rocksdb_compaction_service_options_override_t") => "not_compacted",
+                _ => "refused",
+            };
+            format!("  {is_set}{refused}(\"{name}\", directory, a0);\n")
         }
         ("batch", _) => {
             format!("  rocksdb_write(db, NULL, a0, &err);\n  told(\"{name}\", err);\n  err = NULL;\n")

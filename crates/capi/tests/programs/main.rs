@@ -71,6 +71,11 @@ fn compactions() {
 }
 
 #[test]
+fn compaction_services() {
+    check("compaction_services");
+}
+
+#[test]
 fn callbacks() {
     check("callbacks");
 }

@@ -102,7 +102,7 @@ pub use live_file::LiveFile;
 pub use multi_scan::{MultiScan, ScanRange, ScanRow};
 pub use open::ColumnFamilyDescriptor;
 pub use open_and_compact::{
-    CompactionServiceOptionsOverride, OpenAndCompactOptions, failed_compaction_result, open_and_compact,
+    CompactionServiceOptionsOverride, OpenAndCompactOptions, TableOverride, failed_compaction_result, open_and_compact,
 };
 pub use properties::{INTEGER_PROPERTIES, MAP_PROPERTIES, TEXT_PROPERTIES};
 pub use read::Iter;

@@ -19,9 +19,11 @@ use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::compaction_service::{BlobJob, CompactionServiceInput, CompactionServiceResult};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_options::{
-    CompactionFilter, CompactionFilterFactory, DbPath, MergeOperator, PrefixExtractor, SstPartitionerFactory,
-    TablePropertiesCollectorFactory,
+    CompactionFilter, CompactionFilterFactory, DbPath, FilterPolicy, MergeOperator, PrefixExtractor,
+    SstPartitionerFactory, TablePropertiesCollectorFactory,
 };
+use ferrock_table::BlockBasedTableOptions;
+use ferrock_table::options::TableFactory;
 use ferrock_tree::blob::BlobCollection;
 use ferrock_tree::job::remote::{check_components, choice_of, result_of};
 use ferrock_tree::job::{CompactionJob, JobEnv, KeyPart, WrittenFiles};
@@ -51,6 +53,17 @@ impl fmt::Debug for OpenAndCompactOptions {
     }
 }
 
+/// How tables are written and read, whatever the OPTIONS file says.
+#[derive(Clone, Debug, Default)]
+pub struct TableOverride {
+    /// Which kind of tables is written.
+    pub table_factory: TableFactory,
+    /// How block-based ones are.
+    pub table: BlockBasedTableOptions,
+    /// Their filters.
+    pub filter_policy: FilterPolicy,
+}
+
 /// What the database has and an OPTIONS file cannot say. `None` leaves what the file names, where that is built in.
 #[derive(Clone, Default)]
 pub struct CompactionServiceOptionsOverride {
@@ -70,6 +83,8 @@ pub struct CompactionServiceOptionsOverride {
     pub sst_partitioner_factory: Option<Arc<dyn SstPartitionerFactory>>,
     /// Collect properties of the outputs.
     pub table_properties_collector_factories: Vec<Arc<dyn TablePropertiesCollectorFactory>>,
+    /// Kind and options of tables.
+    pub table: Option<TableOverride>,
     /// The directories of the database's tables, which no OPTIONS file has.
     pub db_paths: Vec<DbPath>,
     /// Those of the family's tables.
@@ -212,6 +227,11 @@ fn override_family(family: &mut ColumnFamilyOptions, overrides: &CompactionServi
     }
     if overrides.sst_partitioner_factory.is_some() {
         family.sst_partitioner_factory.clone_from(&overrides.sst_partitioner_factory);
+    }
+    if let Some(table) = &overrides.table {
+        family.table_factory = table.table_factory.clone();
+        family.table = table.table.clone();
+        family.filter_policy = table.filter_policy;
     }
     if !overrides.table_properties_collector_factories.is_empty() {
         family.table_properties_collector_factories.clone_from(&overrides.table_properties_collector_factories);

@@ -195,6 +195,7 @@ impl InProcess {
             prefix_extractor: options.prefix_extractor.clone(),
             sst_partitioner_factory: options.sst_partitioner_factory.clone(),
             table_properties_collector_factories: options.table_properties_collector_factories.clone(),
+            table: None,
             db_paths: self.db_paths.clone(),
             cf_paths: options.cf_paths.clone(),
             options: String::new(),

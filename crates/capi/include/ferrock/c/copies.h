@@ -1,4 +1,4 @@
-/* Backups, checkpoints, tables written by hand, other processes. Not built yet. */
+/* Backups, checkpoints, tables written by hand, which are not built yet; and compactions in other processes. */
 #ifndef FERROCK_C_COPIES_H
 #define FERROCK_C_COPIES_H
 
@@ -144,6 +144,8 @@ void rocksdb_export_import_files_metadata_set_files(
     rocksdb_export_import_files_metadata_t* export_import_files_metadata, rocksdb_livefiles_t* livefiles);
 void rocksdb_export_import_files_metadata_destroy(
     rocksdb_export_import_files_metadata_t* export_import_files_metadata);
+/* Compactions in other processes. The callback `schedule` hands over its response; null is a failure. The callback
+ * `wait` hands over a result from malloc, that of `rocksdb_open_and_compact`. A service is handed over to options. */
 rocksdb_compactionservice_scheduleresponse_t* rocksdb_compactionservice_scheduleresponse_create(
     const char* scheduled_job_id, int status, char** errptr);
 rocksdb_compactionservice_scheduleresponse_t* rocksdb_compactionservice_scheduleresponse_create_with_status(
@@ -177,6 +179,8 @@ rocksdb_compactionservice_t* rocksdb_compactionservice_create(
     rocksdb_compaction_service_wait_cb wait,
     rocksdb_compaction_service_cancel_awaiting_jobs_cb cancel_awaiting_jobs,
     rocksdb_compaction_service_on_installation_cb on_installation);
+/* What a worker has in place of what the OPTIONS file names. Merge operators, factories of filters and prefix extractors
+ * are handed over, all else is copied or shared; null changes nothing. */
 rocksdb_compaction_service_options_override_t* rocksdb_compaction_service_options_override_create(void);
 rocksdb_compaction_service_options_override_t* rocksdb_compaction_service_options_override_create_from_options(
     rocksdb_options_t* option);
@@ -224,6 +228,7 @@ void rocksdb_open_and_compact_options_set_canceled(
     rocksdb_open_and_compact_options_t* options, unsigned char* canceled);
 void rocksdb_open_and_compact_options_set_allow_resumption(
     rocksdb_open_and_compact_options_t* options, unsigned char allow_resumption);
+/* Runs a job in a directory of its own. The result is to be freed; overrides and options stay the caller's. */
 char* rocksdb_open_and_compact(
     const char* db_path, const char* output_directory, const char* input, size_t input_len, size_t* output_len,
     const rocksdb_compaction_service_options_override_t* override_options, char** errptr);
