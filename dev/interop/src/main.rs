@@ -21,6 +21,7 @@ mod library;
 mod model;
 mod properties;
 mod random;
+mod remote;
 mod report;
 mod rewritings;
 mod runner;
@@ -334,6 +335,9 @@ fn histories(
     let start = std::time::Instant::now();
     let scratch = directory.join("histories");
     let results = runner::in_parallel("histories", &jobs, |job| runner::run_history(job, &scratch));
+    if jobs.len() >= COVERING_SEEDS && results.iter().all(|result| result.remote_blob_files == 0) {
+        missing.push("no worker of a compaction writes blob files".to_owned());
+    }
     Ok(report::histories(&results, &missing, start.elapsed(), json))
 }
 

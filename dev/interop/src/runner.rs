@@ -29,6 +29,8 @@ pub struct HistoryResult {
     pub turns: usize,
     pub kills: usize,
     pub comparisons: u64,
+    /// Blob files that workers of compactions wrote.
+    pub remote_blob_files: u64,
     /// What went wrong, and where the directory is.
     pub failure: Option<String>,
 }
@@ -164,6 +166,7 @@ fn play(job: &HistoryJob, directory: &Path, result: &mut HistoryResult) -> Resul
             if line["turn"].is_u64() {
                 result.turns += 1;
                 result.comparisons += line["comparisons"].as_u64().unwrap_or(0);
+                result.remote_blob_files += line["remote_blob_files"].as_u64().unwrap_or(0);
             } else if let Some(turn) = line["kill"].as_u64() {
                 killed = Some(turn as usize);
             } else if line["failure"].is_object() {

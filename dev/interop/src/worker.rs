@@ -11,6 +11,7 @@ use crate::ferrock_engine::FerrockEngine;
 use crate::history::{End, History, Player, Step, Turn};
 use crate::model::Model;
 use crate::random::Random;
+use crate::remote::take_blob_files;
 use crate::settings::{Release, Settings, TableKind};
 use ferrock_format::options_file::OptionsFile;
 use serde_json::json;
@@ -231,7 +232,7 @@ impl Worker {
         let entries: usize = self.model.families.iter().map(|family| family.len()).sum();
         let end = if turn.end == End::Kill { "killed" } else { "closed" };
         say(&json!({"turn": number, "comparisons": comparisons, "entries": entries, "end": end,
-                    "player": self.player(number, turn)}));
+                    "player": self.player(number, turn), "remote_blob_files": take_blob_files()}));
         if turn.end == End::Kill {
             say(&json!({"kill": number}));
             let killed = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
