@@ -273,6 +273,9 @@ settings_options! {
     family.settings.bottommost_file_compaction_delay:
         rocksdb_options_set_bottommost_file_compaction_delay(u32),
         rocksdb_options_get_bottommost_file_compaction_delay(u32);
+    family.settings.read_triggered_compaction_threshold:
+        rocksdb_options_set_read_triggered_compaction_threshold(f64),
+        rocksdb_options_get_read_triggered_compaction_threshold(f64);
     family.settings.paranoid_file_checks:
         rocksdb_options_set_paranoid_file_checks(c_uchar),
         rocksdb_options_get_paranoid_file_checks(c_uchar);
@@ -437,9 +440,6 @@ kept_texts! {
 
 kept_texts! {
     family in COLUMN_FAMILY_OPTIONS:
-    real read_triggered_compaction_threshold:
-        rocksdb_options_set_read_triggered_compaction_threshold(f64),
-        rocksdb_options_get_read_triggered_compaction_threshold(f64);
     number max_write_buffer_size_to_maintain:
         rocksdb_options_set_max_write_buffer_size_to_maintain(i64),
         rocksdb_options_get_max_write_buffer_size_to_maintain(i64);

@@ -112,6 +112,29 @@ fn the_option_says_how_often_ages_are_looked_at() {
     }
 }
 
+/// Reads make a table due, and only the thread sees that: nothing is written.
+#[test]
+fn a_quiet_database_compacts_what_is_read_in_vain() {
+    let clock = Arc::new(ManualClock::new(START_US));
+    let db = open(&clock, 0, "1000");
+    let family = db.default_column_family().unwrap();
+    with_table(&db);
+    db.delete(b"key").unwrap();
+    db.flush().unwrap();
+    db.wait_for_background_work().unwrap();
+    let before = tables(&db);
+    assert_eq!((before.len(), clock.sleepers()), (2, 0), "no age, and no reads, is looked at");
+    db.set_options_cf(&family, &[("read_triggered_compaction_threshold", "0.001")]).unwrap();
+    sleeps(&clock, 1);
+    (0..4096).for_each(|_| assert!(db.get(b"key").unwrap().is_none()));
+    clock.advance(Duration::from_secs(999));
+    sleeps(&clock, 1);
+    db.wait_for_background_work().unwrap();
+    assert_eq!(tables(&db), before, "the thread has not looked yet");
+    clock.advance(Duration::from_secs(2));
+    wait_until("a compaction", || tables(&db).is_empty());
+}
+
 /// The thread comes and goes with the options of families and of the database, and with families.
 #[test]
 fn changed_options_start_and_end_the_thread() {

@@ -189,6 +189,13 @@ impl ColumnFamilySettings {
             || self.compaction_options_universal.compression_size_percent < 0
     }
 
+    /// True where reads may start compactions, so that tables count them.
+    #[doc(hidden)]
+    #[inline]
+    pub fn counts_reads(&self) -> bool {
+        self.read_triggered_compaction_threshold > 0.0
+    }
+
     /// The shape of the style.
     #[doc(hidden)]
     pub fn compaction_shape(&self) -> CompactionShape {
@@ -310,6 +317,11 @@ option_table! {
         /// versions and deletions any more and a rewrite would drop them. 0: at once. What is not due yet is looked at
         /// again when a snapshot is released and when the tree changes.
         mutable bottommost_file_compaction_delay: u32 = 0;
+        /// A table is compacted when reads of it that found nothing but deletions, merge operands, or nothing at all,
+        /// come to more than so many for each byte of it: 0.01 is a beginning. A sample of reads is counted, from the
+        /// open on. What is due is looked at when the tree changes, and every `max_compaction_trigger_wakeup_seconds`.
+        /// 0: reads start no compactions.
+        mutable read_triggered_compaction_threshold: f64 = 0.0;
         /// Check the order of files at every change of the tree.
         fixed force_consistency_checks: bool = true;
         /// Every table that is written is read again before it is installed, and its entries are compared with what

@@ -86,7 +86,6 @@ pub fn check_db(db: &DbOptions) -> Result<()> {
 pub fn check_family(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> {
     let db_is_on = |name: &str| db.passthrough.get(DB_OPTIONS, name).is_some_and(|value| value == "true");
     let kept = |name: &str| family.passthrough.get(COLUMN_FAMILY_OPTIONS, name).unwrap_or_default();
-    let number = |name: &str| kept(name).parse::<f64>().ok();
     let is_share = |number: f64| (0.0..=1.0).contains(&number);
     let collects_blobs = family.enable_blob_garbage_collection;
     let dictionary = &family.compression_opts.0;
@@ -125,7 +124,7 @@ pub fn check_family(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> 
             "The garbage ratio threshold for forcing blob garbage collection should be in the range [0.0, 1.0].",
         ),
         (
-            number("read_triggered_compaction_threshold").is_some_and(|number| !(number.is_finite() && number >= 0.0)),
+            !(0.0..f64::INFINITY).contains(&family.read_triggered_compaction_threshold),
             INVALID,
             "read_triggered_compaction_threshold must be >= 0.0 and finite. Use 0.0 to disable.",
         ),

@@ -533,6 +533,9 @@ fn draw_ages_and_turns(drawn: &mut Drawn, fixed: &Fixed) {
     }
     if fixed.release == Release::Current {
         drawn.one_of("preserve_internal_time_seconds", &["0", "0", "1", "100000"]);
+        if drawn.random.percent(20) {
+            drawn.set("read_triggered_compaction_threshold", "0.000001");
+        }
         // As the default Ferrock leaves it out of OPTIONS files, which older releases read, too.
         if drawn.random.percent(40) {
             drawn.set("default_write_temperature", "kWarm");

@@ -216,7 +216,7 @@ impl<'f> Search<'f> {
                     context.add(entry.sequence, entry.value_type, value, || Some(block.pin()))
                 });
             match outcome {
-                Ok(None) => {}
+                Ok(None) => context.note_searched(place.file),
                 Ok(Some(needed)) => return Some(Stop::Block(AtBlock { candidates, place, needed })),
                 Err(error) => {
                     context.fail(error);

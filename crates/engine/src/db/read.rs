@@ -146,6 +146,7 @@ pub(super) fn children(
         let (cache, bounds) = (Arc::clone(&data.table_cache), Arc::clone(&bounds));
         ChildIterator::Level(table_file_iterator(cache, file, order.clone(), table_options, bounds))
     }));
+    let counts_reads = pinned.options.counts_reads();
     let runs = pinned.version.file_runs(bounds.lower(), bounds.upper());
     for level in (1..pinned.version.num_levels()).filter(|&level| !pinned.version.level(level).is_empty()) {
         let (cache, run) = (Arc::clone(&data.table_cache), runs.in_level(level));
@@ -153,18 +154,14 @@ pub(super) fn children(
             let files = &pinned.version.level(level)[run];
             children.extend(files.iter().map(|file| {
                 let (cache, bounds) = (Arc::clone(&cache), Arc::clone(&bounds));
-                ChildIterator::Level(table_file_iterator(cache, file, order.clone(), table_options, bounds))
+                let level = table_file_iterator(cache, file, order.clone(), table_options, bounds);
+                ChildIterator::Level(level.counting_reads(counts_reads))
             }));
             continue;
         }
         let source = (&pinned.version, level);
-        children.push(ChildIterator::Level(table_level_iterator(
-            cache,
-            source,
-            run,
-            table_options,
-            Arc::clone(&bounds),
-        )));
+        let level = table_level_iterator(cache, source, run, table_options, Arc::clone(&bounds));
+        children.push(ChildIterator::Level(level.counting_reads(counts_reads)));
     }
     Ok(children)
 }

@@ -116,7 +116,11 @@ pub(super) fn search_memtables(
             return false;
         }
     }
-    context.needs_tables()
+    let needs_tables = context.needs_tables();
+    if needs_tables && pinned.options.counts_reads() {
+        context.draw_sample();
+    }
+    needs_tables
 }
 
 /// Looks a key up in the tables, after the memtables.
@@ -140,6 +144,7 @@ pub(super) fn search_tables(
         table.get(&table_options, lookup, &mut |entry, value, block| {
             context.add(entry.sequence, entry.value_type, value, || Some(block.pin()))
         })?;
+        context.note_searched(file);
     }
     Ok(())
 }
@@ -202,6 +207,55 @@ mod tests {
             ];
             assert_eq!(counted, [expected; 5], "{keys:?}");
         }
+    }
+
+    /// Reads that a file had no value for, by every call that reads; none where the option is off, and of those that
+    /// the file answered.
+    #[test]
+    fn files_count_reads_that_find_nothing_in_them() {
+        const READS: usize = 8 * 1024;
+        let mut options = DbOptions::default();
+        options.create_if_missing = true;
+        options.components.file_system = Some(Arc::new(MemoryFileSystem::new()));
+        let db = Db::open("/db", options).unwrap();
+        let family = db.column_family("default").unwrap();
+        let options = ReadOptions::default();
+        [b"a", b"e", b"g"].into_iter().for_each(|key| db.put(key, b"old").unwrap());
+        db.flush().unwrap();
+        db.compact_range(None, None).unwrap();
+        db.put(b"a", b"value").unwrap();
+        db.delete(b"b").unwrap();
+        db.put(b"g", b"value").unwrap();
+        db.flush().unwrap();
+        let counted = |read: &dyn Fn()| {
+            let counts = || {
+                let version = Arc::clone(&db.core().default_family().unwrap().super_version.load().version);
+                version.files().map(|(level, file)| (level > 0, file.collapsible_reads())).collect::<Vec<_>>()
+            };
+            let before = counts();
+            (0..READS).for_each(|_| read());
+            counts().iter().zip(before).map(|((_, after), (_, before))| after - before).collect::<Vec<_>>()
+        };
+        let lookup = |key: &'static [u8]| -> [Vec<u64>; 4] {
+            [
+                counted(&|| drop(db.get(key))),
+                counted(&|| drop(db.multi_get(&[key]))),
+                counted(&|| drop(db.multi_get_families(&options, &[(&family, key)]))),
+                counted(&|| drop(db.multi_get_async(&options, &[key]))),
+            ]
+        };
+        assert!(lookup(b"b").iter().flatten().all(|reads| *reads == 0), "the option is off");
+        db.set_options_cf(&family, &[("read_triggered_compaction_threshold", "1000000")]).unwrap();
+        // About as many as there were, in steps of 1024: in the table of level 0 and in that below.
+        let few_or_many = |reads: &[u64]| reads.iter().map(|reads| *reads >= 3 * 1024).collect::<Vec<_>>();
+        for (key, expected) in [(&b"a"[..], [false, false]), (b"b", [true, false]), (b"e", [true, false])] {
+            for reads in lookup(key) {
+                assert_eq!(few_or_many(&reads), expected, "{key:?}: {reads:?}");
+                assert!(reads.iter().all(|reads| *reads < 20 * 1024 && reads % 1024 == 0), "{reads:?}");
+            }
+        }
+        // A key that no table has, within both.
+        lookup(b"f").iter().for_each(|reads| assert_eq!(few_or_many(reads), [true, true]));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A thread that looks for compactions which are due by age, while nothing else changes the tree.
+//! A thread that looks for compactions which are due by age, or by reads, while nothing else changes the tree.
 //!
 //! ```text
 //! open, new family, changed options: settle -> is an age looked at? --no--> no thread, or the one there ends
@@ -10,6 +10,9 @@
 //! only this thread sees it. It looks every `max_compaction_trigger_wakeup_seconds`, and more often where a family has
 //! an age that five looks of this length would pass: as in RocksDB, what is due begins at most a fifth of its age late.
 //!
+//! Reads count in the tables that they meet (`read_triggered_compaction_threshold`) and wake no thread: where a family
+//! has that option the thread runs, and looks at its tables whenever it looks at ages.
+//!
 //! Families whose ages are 30 days or more (the default of `ttl`) are no reason for a thread, unless
 //! `max_compaction_trigger_wakeup_seconds` was changed: a process may have thousands of databases, and RocksDB has one
 //! thread for all of theirs. Such a thread was rejected, because each database has a clock of its own.
@@ -17,7 +20,7 @@
 use super::DbCore;
 use crate::metrics::Statistics;
 use ferrock_base::clock::{Alarm, Clock};
-use ferrock_options::{ColumnFamilyOptions, DbSettings};
+use ferrock_options::{ColumnFamilyOptions, CompactionShape, DbSettings};
 use parking_lot::Mutex;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -99,12 +102,20 @@ fn period_secs(core: &DbCore) -> Option<u64> {
         return None;
     }
     let families = core.families.load();
-    let youngest = families.iter().filter_map(|data| shortest_age_secs(&data.options.load())).min()?;
+    let youngest = families.iter().filter_map(|data| shortest_age_secs(&data.options.load())).min();
     let longest = core.options.load().max_compaction_trigger_wakeup_seconds;
-    if youngest >= OLD_SECS && longest == DbSettings::default().max_compaction_trigger_wakeup_seconds {
+    let is_default = longest == DbSettings::default().max_compaction_trigger_wakeup_seconds;
+    let looks_at_ages = youngest.is_some_and(|youngest| youngest < OLD_SECS || !is_default);
+    if !looks_at_ages && !families.iter().any(|data| is_compacted_by_reads(&data.options.load())) {
         return None;
     }
-    Some(longest.min(youngest / LOOKS_WITHIN_AGE).clamp(1, LONGEST_SLEEP_SECS))
+    Some(longest.min(youngest.map_or(u64::MAX, |youngest| youngest / LOOKS_WITHIN_AGE)).clamp(1, LONGEST_SLEEP_SECS))
+}
+
+/// True where reads make tables of a family due, of which nothing else tells a quiet database.
+fn is_compacted_by_reads(options: &ColumnFamilyOptions) -> bool {
+    let has_levels = matches!(options.compaction_shape(), CompactionShape::Levels | CompactionShape::Runs);
+    options.counts_reads() && has_levels && !options.disable_auto_compactions
 }
 
 /// The shortest age that makes a table of a family due.

@@ -298,6 +298,7 @@ pub fn family_options(seed: u64) -> ColumnFamilyOptions {
             fifo.allow_trivial_copy_when_change_temperature = seed % 4 == 2;
         }
     }
+    options.read_triggered_compaction_threshold = if (seed / 2).is_multiple_of(2) { 0.0 } else { 0.00001 };
     options.merge_operator = Some(Arc::new(StringAppend::default()));
     options.prefix_extractor = Some(PrefixExtractor::Fixed(5));
     options.inplace_update_support = draw.is_in_place;

@@ -183,6 +183,7 @@ fn column_family_options(seed: u64) -> ColumnFamilyOptions {
             fifo.allow_trivial_copy_when_change_temperature = seed % 4 == 2;
         }
     }
+    options.read_triggered_compaction_threshold = if (seed / 2).is_multiple_of(2) { 0.0 } else { 0.00001 };
     options.prefix_extractor = Some(PrefixExtractor::Fixed(3));
     options.memtable_factory = match seed % 6 {
         0 => MemTableFactory::Vector { count: 0 },

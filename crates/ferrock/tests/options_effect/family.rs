@@ -89,6 +89,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("default_write_temperature", Shown(default_write_temperature)),
     ("default_temperature", Shown(default_temperature)),
     ("preserve_internal_time_seconds", Elsewhere("tests/preserved_times.rs", "without_the_option_nothing_is_kept")),
+    ("read_triggered_compaction_threshold", Shown(read_triggered_compaction_threshold)),
     ("last_level_temperature", Shown(last_level_temperature)),
     ("compression", Shown(compression)),
     ("compression_per_level", Shown(compression_per_level)),
@@ -367,6 +368,30 @@ fn age(name: &str) {
             db.wait_for_background_work().unwrap();
             let before = setup.compactions.begun.load(Ordering::SeqCst);
             setup.clock.advance(Duration::from_secs(7200));
+            flush_range(&db, 40..50);
+            db.wait_for_background_work().unwrap();
+            setup.compactions.begun.load(Ordering::SeqCst) > before
+        },
+    );
+    assert_eq!(compactions, [false, true]);
+}
+
+/// Reads of deleted keys have the table with the deletions compacted, the next time that the tree is looked at.
+fn read_triggered_compaction_threshold() {
+    let compactions = differs_with(
+        "read_triggered_compaction_threshold",
+        ["0", "0.001"],
+        |setup| setup.set("disable_auto_compactions", "false"),
+        |setup| {
+            let db = setup.open();
+            flush_range(&db, 0..100);
+            db.compact_range(None, None).unwrap();
+            (20..80).for_each(|number| db.delete(key(number).as_bytes()).unwrap());
+            db.flush().unwrap();
+            db.wait_for_background_work().unwrap();
+            let before = setup.compactions.begun.load(Ordering::SeqCst);
+            // Of reads that are counted no more than 2046 that are not lie in between.
+            (0..4096).for_each(|_| assert!(db.get(key(50).as_bytes()).unwrap().is_none()));
             flush_range(&db, 40..50);
             db.wait_for_background_work().unwrap();
             setup.compactions.begun.load(Ordering::SeqCst) > before

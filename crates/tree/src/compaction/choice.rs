@@ -43,11 +43,13 @@ pub enum CompactionReason {
     UniversalSizeRatio,
     /// There are too many sorted runs.
     UniversalSortedRunNum,
+    /// Reads of a file often find nothing but what a compaction would end.
+    ReadTriggered,
 }
 
 impl CompactionReason {
     /// Every reason.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Level0FilesNum,
         Self::LevelMaxLevelSize,
         Self::FilesMarkedForCompaction,
@@ -64,6 +66,7 @@ impl CompactionReason {
         Self::UniversalSizeAmplification,
         Self::UniversalSizeRatio,
         Self::UniversalSortedRunNum,
+        Self::ReadTriggered,
     ];
 
     /// The reason with a [name](Self::name).
@@ -92,6 +95,7 @@ impl CompactionReason {
             Self::UniversalSizeAmplification => "UniversalSizeAmplification",
             Self::UniversalSizeRatio => "UniversalSizeRatio",
             Self::UniversalSortedRunNum => "UniversalSortedRunNum",
+            Self::ReadTriggered => "ReadTriggered",
         }
     }
 }

@@ -12,6 +12,7 @@
 
 use super::range_tombstones::RangeTombstoneSource;
 use super::source::TombstoneIterator;
+use crate::read::sampling;
 use ferrock_base::comparator::InternalComparator;
 use ferrock_base::internal_key::user_key;
 use ferrock_base::iterator::InternalIterator;
@@ -61,6 +62,10 @@ pub trait LevelSource {
     fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
         let _ = bounds;
     }
+    /// Counts reads of the file at `index` that a compaction would end.
+    fn add_collapsible_reads(&self, index: usize, reads: u64) {
+        let _ = (index, reads);
+    }
 }
 
 /// Iterates over one level.
@@ -76,6 +81,7 @@ pub struct LevelIterator<S: LevelSource> {
     tombstones: Vec<(usize, RangeTombstoneSource)>,
     error: Option<Error>,
     paused: Option<Paused>,
+    counts_reads: bool,
 }
 
 /// Where a level paused.
@@ -93,7 +99,35 @@ impl<S: LevelSource> LevelIterator<S> {
     /// Iterates over the files of `source`; files wholly outside of `bounds` are not opened.
     #[must_use]
     pub fn new(source: S, order: InternalComparator, bounds: Arc<ScanBounds>) -> Self {
-        Self { source, order, bounds, file: None, left: None, tombstones: Vec::new(), error: None, paused: None }
+        Self {
+            source,
+            order,
+            bounds,
+            file: None,
+            left: None,
+            tombstones: Vec::new(),
+            error: None,
+            paused: None,
+            counts_reads: false,
+        }
+    }
+
+    /// Has a sample of its placements and steps counted by the files that they end in.
+    #[must_use]
+    pub fn counting_reads(self, counts_reads: bool) -> Self {
+        Self { counts_reads, ..self }
+    }
+
+    /// Counts a placement or a step that the sample takes.
+    #[cold]
+    fn count_read(&self, is_taken: fn() -> bool) {
+        if let Some((index, iter)) = &self.file
+            && iter.valid()
+            && is_taken()
+            && sampling::is_collapsible(iter.key())
+        {
+            self.source.add_collapsible_reads(*index, sampling::READS_PER_SAMPLE);
+        }
     }
 
     /// The iterator of the file that the level stands on.
@@ -280,6 +314,9 @@ impl<S: LevelSource> InternalIterator for LevelIterator<S> {
             if !iter.valid() {
                 self.skip_empty(false, true);
             }
+            if self.counts_reads {
+                self.count_read(sampling::takes_step);
+            }
         }
     }
     #[inline]
@@ -288,6 +325,9 @@ impl<S: LevelSource> InternalIterator for LevelIterator<S> {
             iter.prev();
             if !iter.valid() {
                 self.skip_empty(true, true);
+            }
+            if self.counts_reads {
+                self.count_read(sampling::takes_step);
             }
         }
     }
@@ -333,6 +373,9 @@ impl<S: LevelSource> ScanMachine for LevelIterator<S> {
             iter.place(target, may_read);
         }
         self.skip_empty(target.is_backward(), may_read);
+        if self.counts_reads {
+            self.count_read(sampling::takes_lookup);
+        }
     }
     #[inline]
     fn is_paused(&self) -> bool {
@@ -353,6 +396,9 @@ impl<S: LevelSource> ScanMachine for LevelIterator<S> {
                     iter.resume(may_read);
                 }
                 self.skip_empty(goes_back, may_read);
+                if self.counts_reads {
+                    self.count_read(sampling::takes_lookup);
+                }
             }
         }
     }

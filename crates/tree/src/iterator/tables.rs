@@ -77,6 +77,11 @@ impl LevelSource for LevelTables {
             self.run = version.file_runs(bounds.lower(), bounds.upper()).in_level(*level);
         }
     }
+    fn add_collapsible_reads(&self, index: usize, reads: u64) {
+        if let Some(file) = self.files.get(index) {
+            file.add_collapsible_reads(reads);
+        }
+    }
 }
 
 /// Iterates over a sorted run of tables.

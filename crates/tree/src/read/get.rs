@@ -20,6 +20,7 @@
 
 use super::merge::{MergeBase, Visible, full_merge, out_of_reach, visible};
 use super::pinned::{Pin, PinnedValue};
+use super::sampling;
 use super::view::ReadView;
 use crate::version::{Candidates, FileMetadata};
 use ferrock_base::merge::MergeOperator;
@@ -59,6 +60,8 @@ pub struct GetContext<'a, P: Pin> {
     error: Option<Error>,
     /// No entry but values, operands and tombstones was added.
     is_plain: bool,
+    /// The files that it searches count it.
+    is_sampled: bool,
 }
 
 /// The state of an unfinished lookup, without borrows.
@@ -67,6 +70,7 @@ pub struct SuspendedGet<P: Pin> {
     view: ReadView,
     covering: Option<SequenceNumber>,
     operands: Vec<PinnedValue<P>>,
+    is_sampled: bool,
 }
 
 impl<'a, P: Pin> GetContext<'a, P> {
@@ -84,6 +88,7 @@ impl<'a, P: Pin> GetContext<'a, P> {
             operands: Vec::new(),
             error: None,
             is_plain: true,
+            is_sampled: false,
         }
     }
 
@@ -101,6 +106,7 @@ impl<'a, P: Pin> GetContext<'a, P> {
             view: self.view.clone(),
             covering: self.covering.take(),
             operands: std::mem::take(&mut self.operands),
+            is_sampled: self.is_sampled,
         }
     }
 
@@ -111,9 +117,22 @@ impl<'a, P: Pin> GetContext<'a, P> {
         merge_operator: Option<&'a (dyn MergeOperator + 'static)>,
         found: SuspendedGet<P>,
     ) -> Self {
-        let SuspendedGet { view, covering, operands } = found;
+        let SuspendedGet { view, covering, operands, is_sampled } = found;
         let state = if operands.is_empty() { LookupState::NotFound } else { LookupState::Merging };
-        Self { state, covering, operands, ..Self::new(user_key, view, merge_operator) }
+        Self { state, covering, operands, is_sampled, ..Self::new(user_key, view, merge_operator) }
+    }
+
+    /// Decides whether the files that the lookup searches count it: see [`sampling`](super::sampling).
+    pub fn draw_sample(&mut self) {
+        self.is_sampled = sampling::takes_lookup();
+    }
+
+    /// To be called when a file was searched in full.
+    #[inline]
+    pub fn note_searched(&self, file: &FileMetadata) {
+        if self.is_sampled && !matches!(self.state, LookupState::Found | LookupState::InBlob | LookupState::Failed) {
+            file.add_collapsible_reads(sampling::READS_PER_SAMPLE);
+        }
     }
 
     /// The newest sequence number that the lookup can see.

@@ -4,6 +4,7 @@ pub mod get;
 pub mod merge;
 pub mod multi_get;
 pub mod pinned;
+pub mod sampling;
 pub mod view;
 
 pub use get::{GetContext, SuspendedGet};

@@ -7,7 +7,7 @@
 //! ```text
 //! recorded            number path size bounds sequences epoch times checksum unique id ...   immutable
 //! learned at open     entries, deletions, raw sizes, time of the newest key                  set once
-//! running state       being compacted                                                        atomic
+//! running state       being compacted, marked, sampled reads                                 atomic
 //! open table          of tables that stay open: with max_open_files = -1                      set once
 //! charged             the bytes of all this, where a memory budget counts them               set once
 //! ```
@@ -48,6 +48,7 @@ pub struct FileMetadata {
     open_table: OnceLock<KeptTable>,
     is_being_compacted: AtomicBool,
     is_marked: AtomicBool,
+    collapsible_reads: AtomicU64,
     charged: OnceLock<Held>,
 }
 
@@ -76,6 +77,7 @@ impl FileMetadata {
             open_table: self.open_table.clone(),
             is_being_compacted: AtomicBool::new(false),
             is_marked: AtomicBool::new(false),
+            collapsible_reads: AtomicU64::new(0),
             charged: OnceLock::new(),
         }
     }
@@ -130,6 +132,18 @@ impl FileMetadata {
     /// Suggests to compact the file.
     pub fn mark_for_compaction(&self) {
         self.is_marked.store(true, Ordering::Release);
+    }
+
+    /// Reads that found nothing here but what a compaction would end: see [`read::sampling`](crate::read::sampling).
+    /// Estimated from a sample; from 0 on again where the file is moved, or the database opened.
+    #[must_use]
+    pub fn collapsible_reads(&self) -> u64 {
+        self.collapsible_reads.load(Ordering::Relaxed)
+    }
+
+    /// Counts such reads.
+    pub fn add_collapsible_reads(&self, reads: u64) {
+        self.collapsible_reads.fetch_add(reads, Ordering::Relaxed);
     }
 
     /// The counts of its properties block; `None` before the table was opened for the first time.

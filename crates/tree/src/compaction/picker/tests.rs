@@ -10,6 +10,7 @@
 //! cursor 3 key                           where round robin continues
 //! blobs #5 100 60                        a blob file: bytes, and bytes of garbage
 //! L0 #9 a..m 100 seq=7 epoch=9 marked born=20 written=30 path=1 blob=5
+//! L0 #9 a..m 100 reads=7                     collapsible reads
 //! L0 #8 a..m 100 entries=10 deletions=9      as its properties, once it was opened, say
 //! ----
 //! what comes out
@@ -41,6 +42,7 @@ struct Script {
     early_secs: u64,
     threshold: u64,
     statistics: Vec<(FileNumber, FileStatistics)>,
+    reads: Vec<(FileNumber, u64)>,
 }
 
 impl Script {
@@ -107,6 +109,7 @@ fn parse(input: &str) -> Script {
                     value.map_or(0, |value| value.parse().unwrap())
                 };
                 let file = parse_file(&words);
+                script.reads.push((file.number, count("reads")));
                 let (num_entries, num_deletions) = (count("entries"), count("deletions"));
                 if num_entries > 0 {
                     let raw_key_size_bytes = 10 * num_entries;
@@ -141,7 +144,7 @@ fn parse_file(words: &[&str]) -> NewFile {
             ("written", value) => file.file_creation_time_secs = value.parse().unwrap(),
             ("blob", value) => file.oldest_blob_file_number = Some(FileNumber(value.parse().unwrap())),
             ("path", value) => file.path_id = value.parse().unwrap(),
-            ("entries" | "deletions", _) => {}
+            ("entries" | "deletions" | "reads", _) => {}
             ("marked", _) => file.needs_compaction = true,
             ("temperature", value) => file.temperature = Temperature::from_option_name(value).unwrap(),
             (name, _) => panic!("{name}"),
@@ -166,6 +169,11 @@ fn run(input: &str) -> String {
             .files()
             .filter(|(_, file)| file.number == *number)
             .for_each(|(_, file)| file.set_statistics(*statistics));
+    }
+    for (number, reads) in &script.reads {
+        version.files().filter(|(_, file)| file.number == *number).for_each(|(_, file)| {
+            file.add_collapsible_reads(*reads);
+        });
     }
     let mut running = RunningCompactions::default();
     for (start_level, output_level, numbers) in &script.running {

@@ -7,6 +7,7 @@
 //! | ttl | data older than `ttl`, not in the deepest level; with round robin below level 0 the file whose turn it is, in a level that has such data | next level |
 //! | periodic | written more than `periodic_compaction_seconds` ago | with dynamic levels next level; else, or at the end, same level |
 //! | blobs | refers to the oldest blob file, where the oldest have too much garbage | same level |
+//! | reads | more than `read_triggered_compaction_threshold` collapsible reads a byte, most of them first; in the deepest level only of level 0 | next level; of level 0, where it is the deepest, same level |
 
 use super::inputs::{Seed, complete};
 use super::{PickerInput, level0, round_robin};
@@ -18,16 +19,20 @@ use ferrock_base::SequenceNumber;
 use ferrock_options::CompactionPriority;
 use std::sync::Arc;
 
-const TRIGGERS: [CompactionReason; 5] = [
+const TRIGGERS: [CompactionReason; 6] = [
     CompactionReason::FilesMarkedForCompaction,
     CompactionReason::BottommostFiles,
     CompactionReason::Ttl,
     CompactionReason::PeriodicCompaction,
     CompactionReason::ForcedBlobGc,
+    CompactionReason::ReadTriggered,
 ];
 
 pub(super) fn pick(input: &PickerInput<'_>) -> Option<CompactionChoice> {
     TRIGGERS.into_iter().find_map(|reason| {
+        if reason == CompactionReason::ReadTriggered {
+            return most_read_first(input).into_iter().find_map(|(level, file)| compact(input, reason, level, file));
+        }
         let mut candidates = candidates(input, reason).peekable();
         if reason == CompactionReason::Ttl
             && input.options.compaction_pri == CompactionPriority::RoundRobin
@@ -55,7 +60,7 @@ fn candidates<'a>(
     input.version.files().filter(move |(level, file)| {
         let is_at_its_end = *level == deepest
             && match reason {
-                CompactionReason::FilesMarkedForCompaction => *level > 0,
+                CompactionReason::FilesMarkedForCompaction | CompactionReason::ReadTriggered => *level > 0,
                 CompactionReason::Ttl => true,
                 _ => false,
             };
@@ -65,6 +70,25 @@ fn candidates<'a>(
         };
         !is_at_its_end && !file.is_being_compacted() && is_due
     })
+}
+
+/// Files that reads make due, with the most reads a byte first. The reads of a moment: they go on being counted.
+pub(super) fn most_read_first<'a>(input: &'a PickerInput<'_>) -> Vec<(usize, &'a Arc<FileMetadata>)> {
+    if !input.options.counts_reads() {
+        return Vec::new();
+    }
+    let due = candidates(input, CompactionReason::ReadTriggered);
+    let mut due: Vec<_> = due.map(|(level, file)| (reads_per_byte(file), level, file)).collect();
+    due.sort_by(|a, b| b.0.total_cmp(&a.0));
+    due.into_iter().map(|(_, level, file)| (level, file)).collect()
+}
+
+fn reads_per_byte(file: &FileMetadata) -> f64 {
+    file.collapsible_reads() as f64 / (file.size_bytes as f64).max(1.0)
+}
+
+fn is_read_in_vain(input: &PickerInput<'_>, file: &FileMetadata) -> bool {
+    input.options.counts_reads() && reads_per_byte(file) > input.options.read_triggered_compaction_threshold
 }
 
 fn deepest_level(input: &PickerInput<'_>) -> usize {
@@ -82,6 +106,7 @@ fn is_due(input: &PickerInput<'_>, reason: CompactionReason, level: usize, file:
         }
         CompactionReason::Ttl => is_older(input, file.oldest_ancester_time_secs, input.options.ttl),
         CompactionReason::PeriodicCompaction => is_old(input, file),
+        CompactionReason::ReadTriggered => is_read_in_vain(input, file),
         _ => false,
     }
 }
@@ -146,6 +171,7 @@ fn compact(
         CompactionReason::PeriodicCompaction => {
             input.options.level_compaction_dynamic_level_bytes && level < deepest_level(input)
         }
+        CompactionReason::ReadTriggered => level < deepest_level(input),
         _ => false,
     };
     let output_level = match (level, goes_down) {

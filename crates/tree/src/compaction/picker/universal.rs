@@ -9,6 +9,7 @@
 //! ratio        the next run is no larger than those before it          from the newest such run on
 //! number       too many runs                                           the newest ones, whatever their sizes
 //! marked       the writer of a file, or a caller, marked it            the file and what it overlaps
+//! reads        `read_triggered_compaction_threshold`                   the same
 //! ```
 //!
 //! The runs of a merge follow each other in age, so that no older version of a key comes to lie over a newer one. The
@@ -94,6 +95,7 @@ pub(super) fn pick_where(input: &PickerInput<'_>, fits: fn(&CompactionChoice) ->
         .or_else(|| is_due.then(|| picker.for_size_ratio()).flatten().filter(fits))
         .or_else(|| is_due.then(|| picker.for_number()).flatten().filter(fits))
         .or_else(|| picker.marked().filter(fits))
+        .or_else(|| picker.most_read().filter(fits))
 }
 
 /// What a caller asks for: all runs become one.
@@ -379,10 +381,22 @@ impl<'a> Picker<'a> {
         version
             .files()
             .filter(|(_, file)| !file.is_being_compacted() && triggers::is_marked(file))
-            .find_map(|(level, file)| self.compact_marked(level, file))
+            .find_map(|(level, file)| self.compact_file(CompactionReason::FilesMarkedForCompaction, level, file))
     }
 
-    fn compact_marked(&self, level: usize, file: &Arc<FileMetadata>) -> Option<CompactionChoice> {
+    /// The file that reads make due.
+    fn most_read(&self) -> Option<CompactionChoice> {
+        let due = triggers::most_read_first(self.input);
+        due.into_iter().find_map(|(level, file)| self.compact_file(CompactionReason::ReadTriggered, level, file))
+    }
+
+    /// A file, with what it overlaps in the next level that is not empty; with one level, what it overlaps in level 0.
+    fn compact_file(
+        &self,
+        reason: CompactionReason,
+        level: usize,
+        file: &Arc<FileMetadata>,
+    ) -> Option<CompactionChoice> {
         let (input, version) = (self.input, self.input.version);
         if level == 0 && input.running.uses_level_0() {
             return None;
@@ -397,8 +411,11 @@ impl<'a> Picker<'a> {
         } else {
             version.expand_to_clean_cut(level, first)?
         };
+        if output_level == 0 && files.len() < 2 {
+            return None;
+        }
         let seed = Seed {
-            reason: CompactionReason::FilesMarkedForCompaction,
+            reason,
             score: score(version, input.options.level0_file_num_compaction_trigger),
             start_level: level,
             output_level,

@@ -7,7 +7,7 @@ use crate::read::get::GetContext;
 use crate::table_cache::{MutableTableCacheParams, OpenTables, TableCacheParams};
 use crate::version::VersionBuilder;
 use ferrock_base::internal_key::{LookupKey, make_internal_key, user_key};
-use ferrock_base::{Comparator, FileNumber, SequenceNumber, ValueType};
+use ferrock_base::{Comparator, FileNumber, InternalIterator, SequenceNumber, ValueType};
 use ferrock_format::file_name;
 use ferrock_format::version_edit::{NewFile, VersionEdit};
 use ferrock_options::ColumnFamilySettings;
@@ -189,4 +189,36 @@ fn the_kind_of_a_table_is_read_from_its_file() {
     let largest = &tree.version.level(1)[1].largest;
     assert_eq!(user_key(largest), key(7));
     assert_eq!(table(1).properties().num_entries, 4);
+}
+
+/// Placements on a deletion and steps to one are counted, where the iterator counts at all.
+#[test]
+fn iterators_count_deletions_that_they_meet() {
+    let rows: Rows = [(1, None), (2, Some(7))].into_iter().collect();
+    let tree = Tree::new(&[rows, Rows::new()], 0);
+    let counted = |counts_reads: bool, read: &dyn Fn(&mut TableLevelIterator)| {
+        let (cache, source, bounds) = (Arc::clone(&tree.cache), (&tree.version, 1), Arc::default());
+        let mut iter =
+            table_level_iterator(cache, source, 0..1, TableReadOptions::default(), bounds).counting_reads(counts_reads);
+        let before = tree.version.level(1)[0].collapsible_reads();
+        read(&mut iter);
+        tree.version.level(1)[0].collapsible_reads() - before
+    };
+    let seek = |row: u8| {
+        let target = make_internal_key(&key(row), SequenceNumber(100), ValueType::FOR_SEEK);
+        move |iter: &mut TableLevelIterator| (0..8 * 1024).for_each(|_| iter.seek(&target))
+    };
+    let steps = |iter: &mut TableLevelIterator| {
+        iter.seek_to_last();
+        (0..1 << 18).for_each(|_| {
+            iter.prev();
+            iter.next();
+        });
+    };
+    assert_eq!([counted(false, &seek(1)), counted(false, &steps), counted(true, &seek(2))], [0; 3]);
+    let placed = counted(true, &seek(1));
+    assert!((3 * 1024..20 * 1024).contains(&placed) && placed % 1024 == 0, "{placed}");
+    // Half of the steps end at the deletion, and of these one of 65,536 is taken.
+    let stepped = counted(true, &steps);
+    assert!((1..=16).contains(&(stepped / 1024)), "{stepped}");
 }
