@@ -9,6 +9,7 @@ use crate::jobs::{ManualPiece, StoppedBy};
 use crate::options::{BottommostLevelCompaction, CompactRangeOptions, CompactionStyle, FlushOptions};
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_tree::compaction::picker::{ManualChoice, ManualRequest, ManualStep, manual_steps, pick_manual};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// See [`Db::flush_cfs`].
@@ -66,13 +67,18 @@ fn compact_steps(
         }
         BottommostLevelCompaction::Skip | BottommostLevelCompaction::Force => FileNumber(u64::MAX),
     };
-    let steps = manual_steps(&version, &data.options.load(), begin, end, mode);
-    for step in steps {
-        compact_step(core, data, step, begin, end, ignore_files_from, options)?;
+    let mut steps: VecDeque<ManualStep> = manual_steps(&version, &data.options.load(), begin, end, mode).into();
+    while let Some(step) = steps.pop_front() {
+        let reached = compact_step(core, data, step, begin, end, ignore_files_from, options)?;
+        // The base level may have risen since the steps were made: what went there goes on from there.
+        for level in (reached..step.output_level).rev() {
+            steps.push_front(ManualStep { input_level: level, output_level: level + 1 });
+        }
     }
     Ok(())
 }
 
+/// Runs a step. The highest level that the output of a piece went to; without a piece the step's own.
 fn compact_step(
     core: &DbCore,
     data: &Arc<ColumnFamilyData>,
@@ -81,22 +87,23 @@ fn compact_step(
     end: Option<&[u8]>,
     ignore_files_from: FileNumber,
     options: &CompactRangeOptions,
-) -> Result<()> {
+) -> Result<usize> {
     let target_path_id = options.target_path_id;
     let wanted = Request {
         stopped_by: StoppedBy::Caller(options.canceled.as_ref()),
         max_subcompactions: options.max_subcompactions,
         blob_collection: Some((options.blob_garbage_collection_policy, options.blob_garbage_collection_age_cutoff)),
     };
-    let mut begin = begin.map(<[u8]>::to_vec);
+    let (mut begin, mut reached) = (begin.map(<[u8]>::to_vec), step.output_level);
     loop {
         let request = ManualRequest { step, begin: begin.as_deref(), end, ignore_files_from, target_path_id };
         let Some((job, next_begin)) = begin_piece(core, data, &request, wanted.stopped_by)? else {
-            return Ok(());
+            return Ok(reached);
         };
+        reached = reached.min(job.choice.output_level);
         compact::compact_by_hand(core, job, wanted)?;
         if next_begin.is_none() {
-            return Ok(());
+            return Ok(reached);
         }
         begin = next_begin;
     }

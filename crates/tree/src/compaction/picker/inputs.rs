@@ -46,6 +46,11 @@ pub(super) fn complete_into(input: &PickerInput<'_>, mut seed: Seed, output_path
     if seed.output_level > 0 && input.running.writes_into(comparator, seed.output_level, &range) {
         return None;
     }
+    let mut between = seed.start_level + 1..seed.output_level;
+    if between.any(|level| !version.overlapping_indexes(level, &range).is_empty()) {
+        // What lies there is older than the seed, and would hide the output.
+        return None;
+    }
     let grandparents =
         if seed.output_level > 0 { grandparents(version, seed.output_level, &range) } else { Vec::new() };
     let is_oldest = version

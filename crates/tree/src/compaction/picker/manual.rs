@@ -120,7 +120,12 @@ pub fn pick_manual(input: &PickerInput<'_>, request: &ManualRequest<'_>) -> Manu
         };
     }
     let version = input.version;
-    let ManualStep { input_level, output_level } = request.step;
+    let ManualStep { input_level, mut output_level } = request.step;
+    if input_level == 0 && output_level > 0 {
+        // The step is of a version that compactions have changed: the base level may be another one now, and what is
+        // there is newer than what lies below it.
+        output_level = version.base_level();
+    }
     let range = BoundaryRange::of_user_keys(request.begin, request.end);
     let mut files = version.overlapping_inputs(input_level, &range);
     if files.is_empty() {
