@@ -276,6 +276,9 @@ settings_options! {
     family.settings.read_triggered_compaction_threshold:
         rocksdb_options_set_read_triggered_compaction_threshold(f64),
         rocksdb_options_get_read_triggered_compaction_threshold(f64);
+    family.settings.preclude_last_level_data_seconds:
+        rocksdb_options_set_preclude_last_level_data_seconds(u64),
+        rocksdb_options_get_preclude_last_level_data_seconds(u64);
     family.settings.paranoid_file_checks:
         rocksdb_options_set_paranoid_file_checks(c_uchar),
         rocksdb_options_get_paranoid_file_checks(c_uchar);
@@ -455,9 +458,6 @@ kept_texts! {
     number sample_for_compression:
         rocksdb_options_set_sample_for_compression(u64),
         rocksdb_options_get_sample_for_compression(u64);
-    number preclude_last_level_data_seconds:
-        rocksdb_options_set_preclude_last_level_data_seconds(u64),
-        rocksdb_options_get_preclude_last_level_data_seconds(u64);
     number memtable_protection_bytes_per_key:
         rocksdb_options_set_memtable_protection_bytes_per_key(u32),
         rocksdb_options_get_memtable_protection_bytes_per_key(u32);

@@ -196,6 +196,13 @@ impl ColumnFamilySettings {
         self.read_triggered_compaction_threshold > 0.0
     }
 
+    /// Seconds for which the times when entries were written are kept; 0: they are not.
+    #[doc(hidden)]
+    #[inline]
+    pub fn kept_times_secs(&self) -> u64 {
+        self.preserve_internal_time_seconds.max(self.preclude_last_level_data_seconds)
+    }
+
     /// The shape of the style.
     #[doc(hidden)]
     pub fn compaction_shape(&self) -> CompactionShape {
@@ -339,6 +346,10 @@ option_table! {
         /// and entries that may be younger keep their sequence numbers, so that they compress less well. 0: none are
         /// kept.
         mutable preserve_internal_time_seconds: u64 = 0;
+        /// Compactions into the last level write entries that are younger than so many seconds into the level above it
+        /// instead: see the chapter on compaction. The times of entries are kept as with
+        /// `preserve_internal_time_seconds`. 0: all entries go to the last level.
+        mutable preclude_last_level_data_seconds: u64 = 0;
         /// That of tables which compactions write into the last level; `kUnknown`: `default_write_temperature`. Has no
         /// effect with FIFO compaction.
         mutable last_level_temperature: Temperature = Temperature::Unknown;

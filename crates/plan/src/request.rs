@@ -156,6 +156,9 @@ impl Request {
         if !(self.compression_ratio > 0.0 && self.compression_ratio <= 1.0) {
             return wrong("the compression ratio is the share of bytes that is left: above 0, and 1 at most");
         }
+        if self.family.preclude_last_level_data_seconds > 0 {
+            return wrong("preclude_last_level_data_seconds: what is planned has no ages; set it to 0");
+        }
         if !(0.0..=5.0).contains(&self.zipf) {
             return wrong("the exponent of the zipf distribution must be from 0 to 5");
         }

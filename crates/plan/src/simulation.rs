@@ -15,7 +15,7 @@ use crate::coverage::{Coverage, Popularity};
 use crate::merge::{Contents, Cutter, TableSize, merge};
 use crate::sizes::{Chance, Sizes};
 use crate::tree::{NewContents, VirtualTree};
-use ferrock_base::{Result, SequenceNumber};
+use ferrock_base::{MAX_SEQUENCE_NUMBER, Result, SequenceNumber};
 use ferrock_options::{ColumnFamilyOptions, CompactionStyle, DbOptions};
 use ferrock_tree::compaction::choice::{CompactionChoice, CompactionKind, RunningCompactions, RunningId};
 use ferrock_tree::compaction::picker::{self, PickerInput, stall};
@@ -354,6 +354,7 @@ impl<'a> Simulation<'a> {
                 options: self.setting.family,
                 running: &self.running,
                 bottommost_threshold: SequenceNumber(0),
+                earliest_snapshot: MAX_SEQUENCE_NUMBER,
                 now_secs: self.now_secs(),
                 early_secs: 0,
             };

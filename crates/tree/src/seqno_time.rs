@@ -134,6 +134,16 @@ impl SeqnoToTimeMapping {
         Self { pairs: self.pairs[begin.saturating_sub(1)..end].to_vec() }
     }
 
+    /// The same, and the first pair behind them if none says by when `to` had been written.
+    #[must_use]
+    pub fn around(&self, from: SequenceNumber, to: SequenceNumber) -> Self {
+        let mut around = self.of_range(from, to);
+        let is_open = from <= to && around.pairs.last().is_none_or(|last| last.seqno < to);
+        let next = self.pairs.get(self.pairs.partition_point(|pair| pair.seqno <= to));
+        around.pairs.extend(next.filter(|_| is_open));
+        around
+    }
+
     /// The last number that is known to have been written by that time; 0: none is.
     #[must_use]
     pub fn last_seqno_by(&self, time: u64) -> SequenceNumber {
@@ -211,6 +221,13 @@ mod tests {
         assert_eq!(of(20, 29), [(10, 500), (20, 600)]);
         assert_eq!(of(31, 99), [(30, 700)]);
         assert_eq!(of(25, 5), [(20, 600)]);
+        let around = |from, to| pairs(&mapping.around(SequenceNumber(from), SequenceNumber(to)));
+        assert_eq!(around(1, 9), [(10, 500)]);
+        assert_eq!(around(10, 10), [(10, 500)]);
+        assert_eq!(around(11, 19), [(10, 500), (20, 600)]);
+        assert_eq!(around(20, 29), [(10, 500), (20, 600), (30, 700)]);
+        assert_eq!(around(31, 99), [(30, 700)]);
+        assert_eq!(around(25, 5), [(20, 600)]);
     }
 
     #[test]

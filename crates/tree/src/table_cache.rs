@@ -27,6 +27,7 @@ use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::thread::Spawner;
 use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result, Temperature};
 use ferrock_format::file_name;
+use ferrock_format::properties::decode_seqno_time_map;
 use ferrock_table::{
     BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, PlainTableOptions, ReadStats, Table, TableBlockCache,
     TableReaderParams,
@@ -38,6 +39,15 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// When the oldest entry of a file had been written, by the times that its table has; 0: they do not say.
+fn oldest_entry_by_secs(file: &FileMetadata, seqno_to_time_map: &[u8]) -> u64 {
+    if seqno_to_time_map.is_empty() {
+        return 0;
+    }
+    let pairs = decode_seqno_time_map(seqno_to_time_map).unwrap_or_default();
+    pairs.iter().find(|pair| pair.seqno >= file.smallest_seqno).map_or(0, |pair| pair.time)
+}
 
 #[cfg(test)]
 mod tests;
@@ -475,6 +485,7 @@ impl TableCache {
         // Tables without the property: the time of their oldest entry is all that they say, and RocksDB goes by it.
         let newest = properties.newest_key_time.filter(|time| *time > 0).unwrap_or(properties.creation_time);
         file.set_newest_key_time_secs(newest);
+        file.set_oldest_entry_by_secs(oldest_entry_by_secs(file, &properties.seqno_to_time_map));
         file.set_statistics(FileStatistics {
             num_entries: properties.num_entries,
             num_deletions: properties.num_deletions,

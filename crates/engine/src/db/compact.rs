@@ -10,7 +10,7 @@ use crate::jobs::background_error::Reason;
 use crate::jobs::{PickedCompaction, ScheduledCompaction, StoppedBy, Wanted};
 use crate::metrics::Statistics;
 use crate::options::{BlobGarbageCollectionPolicy, ColumnFamilyOptions};
-use ferrock_base::{Error, ErrorKind, Result};
+use ferrock_base::{Error, ErrorKind, MAX_SEQUENCE_NUMBER, Result};
 use ferrock_options::CompactionEvent;
 use ferrock_tree::blob::BlobCollection;
 use ferrock_tree::compaction::choice::{CompactionKind, CompactionReason, RunningCompactions};
@@ -56,13 +56,14 @@ pub(super) fn picker_input<'a>(
 ) -> PickerInput<'a> {
     let now_secs = core.env.clock.unix_seconds();
     let mut bottommost_threshold = core.reads.snapshots().bottommost_threshold(|| core.visible());
-    if options.preserve_internal_time_seconds > 0 {
+    if options.kept_times_secs() > 0 {
         // A rewrite would leave younger numbers as they are, and the file due.
-        let by = now_secs.saturating_sub(options.preserve_internal_time_seconds);
+        let by = now_secs.saturating_sub(options.kept_times_secs());
         bottommost_threshold = bottommost_threshold.min(core.seqno_times.last_seqno_by(by).plus(1));
     }
     let early_secs = core.options.load().daily_offpeak_time_utc.early_secs(now_secs);
-    PickerInput { version, options, running, bottommost_threshold, now_secs, early_secs }
+    let earliest_snapshot = core.reads.snapshots().oldest().unwrap_or(MAX_SEQUENCE_NUMBER);
+    PickerInput { version, options, running, bottommost_threshold, earliest_snapshot, now_secs, early_secs }
 }
 
 /// What a thread does that has come for an intent.
@@ -196,12 +197,22 @@ pub(super) fn compact(core: &DbCore, scheduled: &ScheduledCompaction, request: R
         remote.installed();
     }
     flush::open_new_tables(core, data, event.output_files.iter().copied());
-    note_compaction(core, scheduled, &event, written, core.env.clock.monotonic_us().saturating_sub(before));
+    let above = output.files.iter().filter(|file| (file.level as usize) < choice.output_level).count();
+    let us = core.env.clock.monotonic_us().saturating_sub(before);
+    note_compaction(core, scheduled, &event, above, written, us);
     core.events.tell(|listener| listener.on_compaction_completed(&event));
     Ok(output)
 }
 
-fn note_compaction(core: &DbCore, job: &ScheduledCompaction, event: &CompactionEvent, written: u64, us: u64) {
+/// `above`: of the files those that stay on the level above the last.
+fn note_compaction(
+    core: &DbCore,
+    job: &ScheduledCompaction,
+    event: &CompactionEvent,
+    above: usize,
+    written: u64,
+    us: u64,
+) {
     let statistics = core.metrics.statistics();
     match (job.choice.kind, job.choice.reason) {
         (CompactionKind::Merge | CompactionKind::Copy, _) => {
@@ -217,9 +228,14 @@ fn note_compaction(core: &DbCore, job: &ScheduledCompaction, event: &CompactionE
         }
         (CompactionKind::Drop, _) => {}
     }
+    let above = match &job.choice.proximal {
+        Some(proximal) if above > 0 => format!(", {above} of them to L{}", proximal.level),
+        _ => String::new(),
+    };
     core.events.log().info(|| {
         format!(
-            "[{}] compaction {}: {} (score {:.2}) from L{} to L{}, {} files in, {} files out, {written} bytes, {us} us{}",
+            "[{}] compaction {}: {} (score {:.2}) from L{} to L{}, {} files in, {} files out{above}, {written} bytes, \
+             {us} us{}",
             job.data.name,
             job.job_id,
             job.choice.reason.name(),

@@ -112,7 +112,7 @@ pub(crate) fn set_options_cf(core: &Arc<DbCore>, family: &ColumnFamily, changes:
     replace_option_notes(core, &place, &changed_names(changes), notes);
     family.data.table_cache.set_mutable(core.mutable_table_cache_params(&options));
     family.data.options.store(Arc::clone(&options));
-    if before.preserve_internal_time_seconds != options.preserve_internal_time_seconds {
+    if before.kept_times_secs() != options.kept_times_secs() {
         configure_seqno_times(core);
     }
     // The limit of the logs may be another one.
@@ -242,7 +242,7 @@ pub(crate) fn create_family(
         let name = name.to_owned();
         let data = ColumnFamilyData::new(id, name, options, version, table_cache, blob_cache, memory, direct);
         core.jobs.add_family(Arc::clone(&data), core.writes.logs().current_number());
-        let preserves_times = data.options.load().preserve_internal_time_seconds > 0;
+        let preserves_times = data.options.load().kept_times_secs() > 0;
         change_families(core, |families| families.insert(Arc::clone(&data)));
         if preserves_times {
             configure_seqno_times(core);
@@ -268,7 +268,7 @@ fn drop_family(core: &Arc<DbCore>, data: &Arc<ColumnFamilyData>) -> Result<()> {
     let dropped = make_drop_durable(core, data);
     let back = dropped.is_err().then(|| Arc::clone(data));
     write::exclusively(core, || change_families(core, |families| families.end_drop(data.id, back)))?;
-    if data.options.load().preserve_internal_time_seconds > 0 {
+    if data.options.load().kept_times_secs() > 0 {
         configure_seqno_times(core);
     }
     dropped
@@ -277,7 +277,7 @@ fn drop_family(core: &Arc<DbCore>, data: &Arc<ColumnFamilyData>) -> Result<()> {
 /// Samples the times of sequence numbers as the families that are there now ask for.
 pub(super) fn configure_seqno_times(core: &DbCore) {
     let families = core.families.load();
-    let preserved = families.iter().map(|data| data.options.load().preserve_internal_time_seconds);
+    let preserved = families.iter().map(|data| data.options.load().kept_times_secs());
     core.seqno_times.configure(preserved, core.visible(), &*core.env.clock);
 }
 

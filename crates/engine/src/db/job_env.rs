@@ -23,7 +23,7 @@ pub(super) fn job_context(
 ) -> Result<JobContext> {
     let options = data.options.load_full();
     let block_cache = Arc::clone(core.block_cache_of(&options));
-    let preserves_times = options.preserve_internal_time_seconds > 0;
+    let preserves_times = options.kept_times_secs() > 0;
     Ok(JobContext {
         file_system: Arc::clone(&core.env.file_system),
         clock: Arc::clone(&core.env.clock),

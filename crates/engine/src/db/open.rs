@@ -345,7 +345,7 @@ impl Opener {
     }
 
     fn preserves_times(&self) -> bool {
-        self.families.iter().any(|(_, options)| options.preserve_internal_time_seconds > 0)
+        self.families.iter().any(|(_, options)| options.kept_times_secs() > 0)
     }
 
     /// Where the logs of a database that is made now will be.

@@ -126,6 +126,7 @@ fn shortest_age_secs(options: &ColumnFamilyOptions) -> Option<u64> {
         options.ttl,
         temperatures.first().map_or(0, |first| first.age),
         u64::from(options.bottommost_file_compaction_delay),
+        options.preclude_last_level_data_seconds,
     ];
     let ages = ages.into_iter().filter(|age| *age > 0 && *age <= u64::MAX / 2);
     ages.min().filter(|_| !options.disable_auto_compactions)

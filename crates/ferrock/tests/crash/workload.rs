@@ -298,6 +298,8 @@ pub fn family_options(seed: u64) -> ColumnFamilyOptions {
             fifo.allow_trivial_copy_when_change_temperature = seed % 4 == 2;
         }
     }
+    // Some of the output of compactions, or all of it, stays on the level above the last.
+    options.preclude_last_level_data_seconds = [0, 1, 1000][(seed / 7 % 3) as usize];
     options.read_triggered_compaction_threshold = if (seed / 2).is_multiple_of(2) { 0.0 } else { 0.00001 };
     options.merge_operator = Some(Arc::new(StringAppend::default()));
     options.prefix_extractor = Some(PrefixExtractor::Fixed(5));

@@ -183,6 +183,8 @@ fn column_family_options(seed: u64) -> ColumnFamilyOptions {
             fifo.allow_trivial_copy_when_change_temperature = seed % 4 == 2;
         }
     }
+    // Some of the output of compactions, or all of it, stays on the level above the last.
+    options.preclude_last_level_data_seconds = [0, 1, 1000][(seed / 11 % 3) as usize];
     options.read_triggered_compaction_threshold = if (seed / 2).is_multiple_of(2) { 0.0 } else { 0.00001 };
     options.prefix_extractor = Some(PrefixExtractor::Fixed(3));
     options.memtable_factory = match seed % 6 {

@@ -89,6 +89,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("default_write_temperature", Shown(default_write_temperature)),
     ("default_temperature", Shown(default_temperature)),
     ("preserve_internal_time_seconds", Elsewhere("tests/preserved_times.rs", "without_the_option_nothing_is_kept")),
+    ("preclude_last_level_data_seconds", Elsewhere("tests/placement.rs", "young_entries_stay_above_the_last_level")),
     ("read_triggered_compaction_threshold", Shown(read_triggered_compaction_threshold)),
     ("last_level_temperature", Shown(last_level_temperature)),
     ("compression", Shown(compression)),

@@ -4,7 +4,7 @@ use crate::version::boundary::BoundaryRange;
 use crate::version::{FileMetadata, Version};
 use ferrock_base::internal_key::user_key;
 use ferrock_base::sst_partitioner::{PartitionerContext, SstPartitioner};
-use ferrock_base::{Comparator, Temperature};
+use ferrock_base::{Comparator, SequenceNumber, Temperature};
 use ferrock_options::{ColumnFamilyOptions, CompressionType};
 use std::sync::Arc;
 
@@ -138,6 +138,19 @@ impl LevelInputs {
     }
 }
 
+/// What a compaction into the last level may leave on the level above it, with `preclude_last_level_data_seconds`.
+#[derive(Clone, Debug)]
+pub struct ProximalOutput {
+    /// The level above the last.
+    pub level: usize,
+    /// Keys that may be written there: no file of the level that stays lies in it, and no other compaction may write
+    /// into it.
+    pub range: BoundaryRange,
+    /// Entries up to this number go to the last level, however young they are: those that are there already, where not
+    /// all keys of the inputs are in the range.
+    pub keep_in_last_level_through: SequenceNumber,
+}
+
 /// A compaction to be run.
 #[derive(Clone, Debug)]
 pub struct CompactionChoice {
@@ -149,6 +162,8 @@ pub struct CompactionChoice {
     pub start_level: usize,
     /// The level that its output joins.
     pub output_level: usize,
+    /// Where its young output goes, of a merge into the last level; `None`: to the output level, as all.
+    pub proximal: Option<Box<ProximalOutput>>,
     /// The directory that its output goes to, as an entry of `cf_paths`.
     pub output_path_id: u32,
     /// How the output is compressed; `None`: as the options say.
@@ -194,6 +209,7 @@ impl CompactionChoice {
             version: Arc::clone(version),
             start_level: inputs.first().map_or(output_level, |inputs| inputs.level),
             output_level,
+            proximal: None,
             output_path_id: 0,
             compression: None,
             epoch_number: files.filter_map(|file| file.epoch_number).min(),
@@ -225,7 +241,7 @@ impl CompactionChoice {
             oldest.files.drain(..oldest.files.len().saturating_sub(1));
         }
         let start_level = inputs.first().map_or(self.start_level, |inputs| inputs.level);
-        Self { inputs, start_level, ..self.clone() }
+        Self { inputs, start_level, proximal: None, ..self.clone() }
     }
 
     /// Bytes after which an output file is finished, wherever it ends. Where files lie below, it may become twice as
@@ -294,6 +310,7 @@ struct Running {
     start_level: usize,
     output_level: usize,
     range: BoundaryRange,
+    proximal: Option<Box<ProximalOutput>>,
     files: Vec<Arc<FileMetadata>>,
     /// Number of sorted runs among the inputs: each file of level 0, and each other level.
     sorted_runs: usize,
@@ -322,7 +339,8 @@ impl RunningCompactions {
             if inputs.level == 0 { inputs.files.len() } else { usize::from(!inputs.files.is_empty()) }
         };
         let sorted_runs = choice.inputs.iter().map(runs).sum();
-        self.running.push(Running { id, start_level, output_level, range: choice.range(), files, sorted_runs });
+        let (range, proximal) = (choice.range(), choice.proximal.clone());
+        self.running.push(Running { id, start_level, output_level, range, proximal, files, sorted_runs });
         id
     }
 
@@ -360,8 +378,10 @@ impl RunningCompactions {
     /// True when the output of a running compaction could come to lie in `range` of `level`.
     #[must_use]
     pub fn writes_into(&self, comparator: &Comparator, level: usize, range: &BoundaryRange) -> bool {
-        self.running
-            .iter()
-            .any(|running| running.output_level == level && running.range.overlaps_range(comparator, range))
+        self.running.iter().any(|running| {
+            let is_output = running.output_level == level && running.range.overlaps_range(comparator, range);
+            let proximal = running.proximal.as_ref().filter(|proximal| proximal.level == level);
+            is_output || proximal.is_some_and(|proximal| proximal.range.overlaps_range(comparator, range))
+        })
     }
 }

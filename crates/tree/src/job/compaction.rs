@@ -9,6 +9,7 @@ use super::outputs::TableOutput;
 use super::parts::{KeyPart, parts_of};
 use super::plan::OutputPlan;
 use super::preserved_times::PreservedTimes;
+use super::streams::{Streams, Written};
 use super::verify::verify;
 use super::{EntriesRead, JobContext, JobEnv, JobOutput, WrittenFiles, check_entries, write_tables};
 use crate::blob::{BlobCollection, BlobFlow, FetchBlob};
@@ -198,15 +199,19 @@ impl CompactionJob<'_> {
         let mut input = CompactionIterator::new(merged, tombstones, deeper, options);
         input.seek_to_first();
         let surviving = part.clip(family.comparator.user(), input.surviving_tombstones());
-        let mut output = match TableOutput::new(env, plan, factory, surviving) {
-            Ok(output) => output,
-            Err(error) => return PartOutput::failed(error),
+        let Written { result, is_out_of_limits, output } = match &choice.proximal {
+            Some(proximal) => {
+                let streams = Streams { env, plan, factory, proximal };
+                streams.write(&mut input, surviving, self.splitter(factory), self.proximal_splitter(factory))
+            }
+            None => Written::of(TableOutput::new(env, plan, factory, surviving), |output| {
+                output.write_all(&mut input, self.splitter(factory))
+            }),
         };
-        let result = output.write_all(&mut input, self.splitter(factory));
         PartOutput {
             result,
-            is_out_of_limits: output.is_out_of_limits(),
-            output: output.into_output(),
+            is_out_of_limits,
+            output,
             blobs_read: input.blobs_read().clone(),
             dropped: *input.dropped(),
         }
@@ -264,6 +269,14 @@ impl CompactionJob<'_> {
         .only_at_limit(self.context.family.options.compaction_style == CompactionStyle::Universal)
         .with_edges(self.required_edges())
         .with_partitioner(choice.partitioner(&self.context.family.options))
+    }
+
+    /// Of outputs on the proximal level: what is below them is made by the same job.
+    fn proximal_splitter(&self, factory: &TableFactory) -> OutputSplitter {
+        let (comparator, choice) = (self.context.family.comparator.clone(), self.choice);
+        let target = choice.max_output_file_size_bytes.min(factory.cut_bytes());
+        OutputSplitter::new(comparator, target, choice.max_compaction_bytes, Vec::new())
+            .with_partitioner(choice.partitioner(&self.context.family.options))
     }
 
     /// Where outputs end whatever their size: around old inputs of the output level where the `ttl` is of use, and at

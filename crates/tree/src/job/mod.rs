@@ -24,6 +24,7 @@ mod parts;
 mod plan;
 mod preserved_times;
 pub mod remote;
+mod streams;
 #[cfg(test)]
 mod tests;
 mod verify;

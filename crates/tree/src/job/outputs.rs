@@ -74,6 +74,8 @@ pub(super) struct TableOutput<'a> {
     is_out_of_limits: bool,
     order: InternalComparator,
     surviving: Vec<RangeTombstone>,
+    /// What the surviving tombstones add to a table at most, where its size is bounded with all that is in it.
+    bounded_tombstone_bytes: Option<u64>,
     open: Option<Box<OpenOutput>>,
     /// The entries of outputs are read again.
     takes_digests: bool,
@@ -101,6 +103,10 @@ impl<'a> TableOutput<'a> {
     ) -> Result<Self> {
         let order = plan.context.family.comparator.clone();
         let factory = if surviving.is_empty() { factory } else { &TableFactory::BlockBased };
+        let tombstone_bytes = surviving.iter().fold(0u64, |sum, tombstone| {
+            sum.saturating_add((tombstone.start.len() + tombstone.end.len()) as u64 + ENTRY_BYTES)
+        });
+        let is_bounded = plan.context.family.options.target_file_size_is_upper_bound;
         let written = WrittenFiles {
             table_directory: plan.directory().to_path_buf(),
             blob_directory: plan.context.family.blob_directory().to_path_buf(),
@@ -113,6 +119,7 @@ impl<'a> TableOutput<'a> {
             is_out_of_limits: false,
             order,
             surviving,
+            bounded_tombstone_bytes: is_bounded.then_some(tombstone_bytes),
             open: None,
             takes_digests: Verification::of(&plan.context.family.options, plan.reason).entries,
             blobs: BlobOutput::new(env, plan, plan.writable_options())?,
@@ -139,39 +146,50 @@ impl<'a> TableOutput<'a> {
         input: &mut CompactionIterator<I, D>,
         mut splitter: OutputSplitter,
     ) -> Result<()> {
-        let is_bounded = self.plan.context.family.options.target_file_size_is_upper_bound;
-        let tombstone_bytes = self
-            .surviving
-            .iter()
-            .map(|tombstone| (tombstone.start.len() + tombstone.end.len()) as u64 + ENTRY_BYTES)
-            .sum::<u64>();
         let mut counter = 0u32;
         while input.valid() {
             counter = counter.wrapping_add(1);
             if counter.is_multiple_of(1024) {
-                self.env.check_stop()?;
-                if let Some(open) = &mut self.open {
-                    open.count_memory(self.plan);
-                }
+                self.check()?;
             }
-            let (last, size) = match &self.open {
-                Some(open) => (&open.last[..], open.builder.estimated_file_size().max(1)),
-                None => (&[][..], 0),
-            };
-            let with_entry = match &self.open {
-                Some(open) if is_bounded => {
-                    let entry = (input.key().len() + input.value().len()) as u64 + ENTRY_BYTES;
-                    open.builder.most_file_size() + entry + tombstone_bytes
-                }
-                _ => size,
-            };
-            if splitter.should_cut_between(last, input.key(), size, with_entry) {
-                self.finish_open(Some(input.key()))?;
-            }
-            self.add(input.key(), input.value())?;
+            self.write(&mut splitter, input.key(), input.value())?;
             input.next();
         }
         input.status()?;
+        self.finish()
+    }
+
+    /// To be called about every thousand entries.
+    pub(super) fn check(&mut self) -> Result<()> {
+        self.env.check_stop()?;
+        if let Some(open) = &mut self.open {
+            open.count_memory(self.plan);
+        }
+        Ok(())
+    }
+
+    /// Writes the next entry, in another table than the last if the splitter says so.
+    #[inline]
+    pub(super) fn write(&mut self, splitter: &mut OutputSplitter, key: &[u8], value: &[u8]) -> Result<()> {
+        let (last, size) = match &self.open {
+            Some(open) => (&open.last[..], open.builder.estimated_file_size().max(1)),
+            None => (&[][..], 0),
+        };
+        let with_entry = match (&self.open, self.bounded_tombstone_bytes) {
+            (Some(open), Some(tombstone_bytes)) => {
+                let entry = (key.len() + value.len()) as u64 + ENTRY_BYTES;
+                open.builder.most_file_size() + entry + tombstone_bytes
+            }
+            _ => size,
+        };
+        if splitter.should_cut_between(last, key, size, with_entry) {
+            self.finish_open(Some(key))?;
+        }
+        self.add(key, value)
+    }
+
+    /// Ends the last table, behind the last entry.
+    pub(super) fn finish(&mut self) -> Result<()> {
         if self.open.is_none() && !self.surviving.is_empty() {
             // Tombstones behind the last entry, or nothing but tombstones.
             self.finish_tombstones()?;

@@ -11,7 +11,8 @@ use ferrock_options::CompactionShape;
 use ferrock_vfs::{IoPriority, WritableOptions, WritePurpose};
 use std::path::Path;
 
-/// Parameters shared by all outputs of a job.
+/// Parameters shared by all outputs of a job, or by those on one level.
+#[derive(Clone)]
 pub(super) struct OutputPlan<'a> {
     pub(super) context: &'a JobContext,
     pub(super) level: usize,

@@ -1,4 +1,5 @@
-//! The times of sequence numbers that a job hands on: `preserve_internal_time_seconds`.
+//! The times of sequence numbers that a job hands on: `preserve_internal_time_seconds`, and what follows from them for
+//! where entries go: `preclude_last_level_data_seconds`.
 
 use super::JobContext;
 use crate::compaction::choice::CompactionChoice;
@@ -7,26 +8,30 @@ use ferrock_base::{MAX_SEQUENCE_NUMBER, SequenceNumber};
 use ferrock_format::properties::{decode_seqno_time_map, encode_seqno_time_map};
 
 /// What outputs are told of the times of their entries.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct PreservedTimes {
     mapping: SeqnoToTimeMapping,
     /// Entries above it may be young enough that their times are kept: they keep their sequence numbers.
     pub(super) preserve_after: SequenceNumber,
+    /// Entries and range tombstones above it go to the proximal level. None of them is at or below `preserve_after` and
+    /// seen by every snapshot, so none has lost its number.
+    pub(super) proximal_after: SequenceNumber,
 }
 
 impl PreservedTimes {
     /// Those of memtables, which the process saw being written.
     pub(super) fn of_flush(context: &JobContext) -> Self {
-        Self { mapping: context.seqno_times.clone(), preserve_after: MAX_SEQUENCE_NUMBER }
+        let none = MAX_SEQUENCE_NUMBER;
+        Self { mapping: context.seqno_times.clone(), preserve_after: none, proximal_after: none }
     }
 
     /// Those that the inputs have. What a table says of them that cannot be read counts as nothing, which keeps more
     /// sequence numbers.
     pub(super) fn of_compaction(context: &JobContext, choice: &CompactionChoice) -> Self {
-        let family = &context.family;
-        let preserve_secs = family.options.preserve_internal_time_seconds;
-        if preserve_secs == 0 {
-            return Self { mapping: SeqnoToTimeMapping::default(), preserve_after: MAX_SEQUENCE_NUMBER };
+        let (family, none) = (&context.family, MAX_SEQUENCE_NUMBER);
+        let kept_secs = family.options.kept_times_secs();
+        if kept_secs == 0 {
+            return Self { mapping: SeqnoToTimeMapping::default(), preserve_after: none, proximal_after: none };
         }
         let mut pairs = Vec::new();
         for (_, file) in choice.input_files() {
@@ -36,17 +41,30 @@ impl PreservedTimes {
         }
         let now = context.clock.unix_seconds();
         let mut mapping = SeqnoToTimeMapping::of_pairs(pairs);
-        mapping.keep_span(now, preserve_secs);
+        mapping.keep_span(now, kept_secs);
         // What the process saw may be more than what tables say, those that recovery wrote for one.
-        let by = now.saturating_sub(preserve_secs);
-        let preserve_after = mapping.last_seqno_by(by).max(context.seqno_times.last_seqno_by(by));
+        let last_by = |age_secs: u64| {
+            let by = now.saturating_sub(age_secs);
+            mapping.last_seqno_by(by).max(context.seqno_times.last_seqno_by(by))
+        };
+        let preserve_after = last_by(kept_secs);
+        let proximal_after = match (&choice.proximal, family.options.preclude_last_level_data_seconds) {
+            (Some(proximal), age_secs) if age_secs > 0 => {
+                // What was written since the oldest snapshot is likely to be read.
+                let earliest_snapshot = context.snapshots.iter().min().copied().unwrap_or(none);
+                last_by(age_secs).min(earliest_snapshot).max(proximal.keep_in_last_level_through)
+            }
+            _ => none,
+        };
         mapping.keep_count(MOST_PAIRS as usize);
-        Self { mapping, preserve_after }
+        Self { mapping, preserve_after, proximal_after }
     }
 
-    /// The property of a table whose entries have numbers within these.
+    /// The property of a table whose entries have numbers within these. Beside the pairs that RocksDB writes it has one
+    /// behind them where without it nothing would say by when the newest entry had been written: where entries go by
+    /// their age, that of the newest counts as much as that of the oldest.
     pub(super) fn encoded_for(&self, smallest: SequenceNumber, largest: SequenceNumber) -> Vec<u8> {
-        let mut of_table = self.mapping.of_range(smallest, largest);
+        let mut of_table = self.mapping.around(smallest, largest);
         of_table.keep_count(PAIRS_PER_TABLE);
         encode_seqno_time_map(of_table.pairs())
     }

@@ -13,11 +13,14 @@
 //! `stop` (the environment stops the job), `fail=N` (the Nth operation on files fails), `blobs=5` (values of that many
 //! bytes go into blob files), `blob_size=100` (of a blob file), `blob_level=1` (the first level with blob files),
 //! `compress` (values in them), `collect=0.5` (the age cutoff of garbage collection), `at=1000` (Unix time of the job),
-//! `warm` (the temperature of the outputs), `ttl=100`, `cursor=k` (round robin goes on there in the output level).
+//! `warm` (the temperature of the outputs), `ttl=100`, `cursor=k` (round robin goes on there in the output level),
+//! `young=50` (`preclude_last_level_data_seconds`), `times=5:100,9:200` (by when numbers had been written, as the
+//! process knows it), `runs` (a universal family). Level 3 is the last.
 
 use super::*;
 use crate::blob::{BlobCollection, BlobSource, FetchBlob};
 use crate::compaction::choice::{CompactionChoice, CompactionKind, CompactionReason, LevelInputs};
+use crate::compaction::picker::proximal_output;
 use crate::places::FilePlaces;
 use crate::seqno_time::SeqnoToTimeMapping;
 use crate::table_cache::{MutableTableCacheParams, OpenTables, TableCacheParams};
@@ -29,10 +32,11 @@ use ferrock_base::{ErrorKind, InternalIterator, MAX_SEQUENCE_NUMBER, ParsedInter
 use ferrock_cache::CacheOptions;
 use ferrock_format::blob_index::BlobReference;
 use ferrock_format::file_name;
+use ferrock_format::properties::SeqnoTimePair;
 use ferrock_format::version_edit::VersionEdit;
 use ferrock_format::wide_column::{decode_entity, encode_entity};
 use ferrock_memtable::{MemTable, MemTableOptions};
-use ferrock_options::{BlobGarbageCollectionPolicy, CompactionPriority};
+use ferrock_options::{BlobGarbageCollectionPolicy, CompactionPriority, CompactionStyle};
 use ferrock_script::argument;
 use ferrock_table::TableReadOptions;
 use ferrock_vfs::{
@@ -140,6 +144,13 @@ impl World {
 
     fn context(&self, line: &str) -> JobContext {
         let snapshots = argument(line, "snapshots").map(|list| list.split(',').map(|word| word.parse().unwrap()));
+        let times = argument(line, "times").map(|list| {
+            let pairs = list.split(',').map(|pair| pair.split_once(':').unwrap());
+            pairs.map(|(seqno, time)| SeqnoTimePair {
+                seqno: SequenceNumber(seqno.parse().unwrap()),
+                time: time.parse().unwrap(),
+            })
+        });
         let mut family = self.family.clone();
         let settings = &mut Arc::make_mut(&mut family.options).settings;
         if let Some(bytes) = argument(line, "blobs") {
@@ -149,6 +160,10 @@ impl World {
             settings.blob_compression_type = ferrock_format::compression::CompressionType::Lz4;
         }
         settings.ttl = argument(line, "ttl").map_or(0, |secs| secs.parse().unwrap());
+        settings.preclude_last_level_data_seconds = argument(line, "young").map_or(0, |secs| secs.parse().unwrap());
+        if line.contains(" runs") {
+            settings.compaction_style = CompactionStyle::Universal;
+        }
         if line.contains(" cursor=") {
             settings.compaction_pri = CompactionPriority::RoundRobin;
         }
@@ -165,7 +180,7 @@ impl World {
             context: ferrock_vfs::ReadContext::default(),
         };
         JobContext {
-            seqno_times: SeqnoToTimeMapping::default(),
+            seqno_times: SeqnoToTimeMapping::of_pairs(times.into_iter().flatten().collect()),
             file_system: Arc::clone(&self.file_system) as Arc<dyn FileSystem>,
             clock: Arc::new(ManualClock::new(1_000_000 * argument(line, "at").map_or(0, |secs| secs.parse().unwrap()))),
             db: Arc::default(),
@@ -259,11 +274,12 @@ impl World {
         let version = Arc::clone(&self.family.version);
         let levels = if from == to { vec![from] } else { vec![from, to] };
         let inputs = levels.into_iter().map(|level| LevelInputs { level, files: version.level(level).to_vec() });
-        let choice = CompactionChoice {
+        let mut choice = CompactionChoice {
             reason: CompactionReason::ManualCompaction,
             version: Arc::clone(&version),
             start_level: from,
             output_level: to,
+            proximal: None,
             output_path_id: 0,
             compression: None,
             inputs: inputs.filter(|inputs| !inputs.files.is_empty()).collect(),
@@ -283,6 +299,7 @@ impl World {
             next_compact_cursor: None,
             score: 0.0,
         };
+        choice.proximal = proximal_output(&self.context(line).family.options, &choice);
         self.job(line, |context, env| {
             let cutoff = argument(line, "collect").map(|share| share.parse().unwrap());
             let policy = match cutoff {

@@ -17,12 +17,17 @@ impl Version {
         let is_level_0_due = self.level(0).len() >= trigger.max(1) || level_0_size >= settings.max_bytes_for_level_base;
         let mut incoming = if is_level_0_due { level_0_size } else { 0 };
         let mut needed = incoming;
+        let is_placed = settings.preclude_last_level_data_seconds > 0 && self.num_levels() > 2;
         for level in self.base_level()..self.num_levels() - 1 {
             let mut size = self.level_size_bytes(level);
             if level == self.base_level() && is_level_0_due {
                 needed = needed.saturating_add(size);
             }
             size = size.saturating_add(incoming);
+            if is_placed && level == self.num_levels() - 2 {
+                // How much stays there is for the ages of the data to say.
+                break;
+            }
             incoming = size.saturating_sub(self.targets().max_bytes(level));
             let next_size = self.level_size_bytes(level + 1);
             if incoming > 0 && next_size > 0 {

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! recorded            number path size bounds sequences epoch times checksum unique id ...   immutable
-//! learned at open     entries, deletions, raw sizes, time of the newest key                  set once
+//! learned at open     entries, deletions, raw sizes, times of newest and oldest entries      set once
 //! running state       being compacted, marked, sampled reads                                 atomic
 //! open table          of tables that stay open: with max_open_files = -1                      set once
 //! charged             the bytes of all this, where a memory budget counts them               set once
@@ -45,6 +45,8 @@ pub struct FileMetadata {
     statistics: OnceLock<FileStatistics>,
     /// 0 = not known yet, or the properties do not say.
     newest_key_time_secs: AtomicU64,
+    /// 0 = not known yet, or the properties do not say.
+    oldest_entry_by_secs: AtomicU64,
     open_table: OnceLock<KeptTable>,
     is_being_compacted: AtomicBool,
     is_marked: AtomicBool,
@@ -74,6 +76,7 @@ impl FileMetadata {
             recorded,
             statistics: self.statistics.clone(),
             newest_key_time_secs: AtomicU64::new(self.newest_key_time_secs.load(Ordering::Relaxed)),
+            oldest_entry_by_secs: AtomicU64::new(self.oldest_entry_by_secs.load(Ordering::Relaxed)),
             open_table: self.open_table.clone(),
             is_being_compacted: AtomicBool::new(false),
             is_marked: AtomicBool::new(false),
@@ -170,6 +173,18 @@ impl FileMetadata {
     /// Records what the table says of its newest entry.
     pub fn set_newest_key_time_secs(&self, time: u64) {
         self.newest_key_time_secs.store(time, Ordering::Relaxed);
+    }
+
+    /// A time, in Unix seconds, by which the oldest entry had been written, as the table says once it was opened; 0 =
+    /// unknown.
+    #[must_use]
+    pub fn oldest_entry_by_secs(&self) -> u64 {
+        self.oldest_entry_by_secs.load(Ordering::Relaxed)
+    }
+
+    /// Records what the table says of its oldest entry.
+    pub fn set_oldest_entry_by_secs(&self, time: u64) {
+        self.oldest_entry_by_secs.store(time, Ordering::Relaxed);
     }
 
     /// The place of the open table, for a table cache that keeps every table open.

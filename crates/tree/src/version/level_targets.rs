@@ -60,7 +60,9 @@ impl LevelTargets {
         let mut current = largest;
         for level in (first_non_empty..last_level).rev() {
             current = (current as f64 / multiplier) as u64;
-            if targets.lowest_unnecessary_level.is_none() && current <= base_bytes_min {
+            // Young data stays on the level above the last, however little there is below.
+            let is_kept = settings.preclude_last_level_data_seconds > 0 && level + 1 == last_level;
+            if targets.lowest_unnecessary_level.is_none() && current <= base_bytes_min && !is_kept {
                 targets.lowest_unnecessary_level = Some(level);
             }
         }

@@ -15,6 +15,7 @@
 
 use super::PickerInput;
 use super::inputs::is_trivial_move;
+use super::placement;
 use crate::compaction::choice::{CompactionChoice, CompactionKind, CompactionReason, LevelInputs};
 use crate::version::{FileMetadata, Version};
 use ferrock_base::{Error, ErrorKind, FileNumber, Result, Temperature};
@@ -52,11 +53,19 @@ pub fn pick_files(input: &PickerInput<'_>, request: &FilesRequest<'_>) -> Result
         LevelInputs { level, files: files.map(|(file, _)| Arc::clone(file)).collect() }
     });
     let inputs: Vec<LevelInputs> = inputs.filter(|inputs| !inputs.files.is_empty()).collect();
-    let choice = choice_of(input, request, inputs);
+    let mut choice = choice_of(input, request, inputs);
     let order = version.comparator().user();
     if request.output_level > 0 && input.running.writes_into(order, request.output_level, &choice.range()) {
         let what = "a running compaction writes into the same range of the output level: try again when it has ended";
         return Err(Error::new(ErrorKind::Aborted, what));
+    }
+    if !placement::place(input, &mut choice) {
+        let what = "a running compaction writes into the same range of the level above the output level, where young \
+                    entries go (preclude_last_level_data_seconds): try again when it has ended";
+        return Err(Error::new(ErrorKind::Aborted, what));
+    }
+    if request.options.allow_trivial_move && is_trivial_move(input, &choice, false) {
+        choice.kind = CompactionKind::Move;
     }
     Ok(choice)
 }
@@ -173,9 +182,6 @@ fn choice_of(input: &PickerInput<'_>, request: &FilesRequest<'_>, inputs: Vec<Le
     choice.max_compaction_bytes = input.options.max_compaction_bytes;
     if request.output_level > 0 {
         choice.max_output_file_size_bytes = options.output_file_size_limit;
-    }
-    if options.allow_trivial_move && is_trivial_move(input, &choice, false) {
-        choice.kind = CompactionKind::Move;
     }
     choice
 }

@@ -19,6 +19,8 @@ pub struct PickerInput<'a> {
     /// The caller raises it to the oldest snapshot (the last sequence when there is none) when a snapshot is released;
     /// 0 asks for nothing.
     pub bottommost_threshold: SequenceNumber,
+    /// The oldest snapshot; [`MAX_SEQUENCE_NUMBER`](ferrock_base::MAX_SEQUENCE_NUMBER) without one.
+    pub earliest_snapshot: SequenceNumber,
     /// Unix time.
     pub now_secs: u64,
     /// Files that `periodic_compaction_seconds` makes due within so many seconds are due:

@@ -2,6 +2,7 @@
 
 use super::PickerInput;
 use super::output_path::output_path_id;
+use super::placement;
 use crate::compaction::choice::{CompactionChoice, CompactionKind, CompactionReason, LevelInputs};
 use crate::version::boundary::{BoundaryRange, compare_boundaries};
 use crate::version::{FileMetadata, Version, total_size_bytes};
@@ -70,6 +71,7 @@ pub(super) fn complete_into(input: &PickerInput<'_>, mut seed: Seed, output_path
         version: Arc::clone(version),
         start_level: seed.start_level,
         output_level: seed.output_level,
+        proximal: None,
         output_path_id,
         compression: None,
         inputs,
@@ -83,6 +85,9 @@ pub(super) fn complete_into(input: &PickerInput<'_>, mut seed: Seed, output_path
         next_compact_cursor,
         score: seed.score,
     };
+    if !placement::place(input, &mut choice) {
+        return None;
+    }
     if is_trivial_move(input, &choice, seed.is_level_0_trivial_move) {
         choice.kind = CompactionKind::Move;
     }
@@ -208,6 +213,8 @@ pub(super) fn is_trivial_move(
     if choice.start_level == choice.output_level
         || (choice.start_level == 0 && !is_level_0_trivial_move && inputs.files.len() > 1)
         || (choice.reason == CompactionReason::ManualCompaction && options.has_compaction_filter())
+        // Each entry of it goes where its age says.
+        || choice.proximal.is_some()
         || inputs.files.iter().any(|file| file.path_id != choice.output_path_id)
         // The bottom is where the deletions of a marked file go.
         || (choice.is_bottommost && inputs.files.iter().any(|file| file.needs_compaction))

@@ -1,7 +1,7 @@
 //! Leveled compaction: levels by score, a file of the level by priority, then everything that belongs to it.
 
 use super::inputs::{Seed, complete, extend_trivial_move};
-use super::{PickerInput, compaction_scores, file_order, level0, round_robin, triggers};
+use super::{PickerInput, compaction_scores, file_order, level0, placement, round_robin, triggers};
 use crate::compaction::choice::{CompactionChoice, CompactionReason};
 use crate::version::FileMetadata;
 use crate::version::boundary::BoundaryRange;
@@ -74,7 +74,10 @@ fn pick_from_level(input: &PickerInput<'_>, level: usize, score: f64) -> Option<
     let version = input.version;
     let comparator = version.comparator().user();
     let output_level = level + 1;
-    file_order::file_order(input, level).into_iter().find_map(|index| {
+    let files = version.level(level);
+    let mut order = file_order::file_order(input, level);
+    order.retain(|&index| !placement::stays_on(input, level, &files[index]));
+    order.into_iter().find_map(|index| {
         let mut files = version.expand_to_clean_cut(level, &version.level(level)[index..=index])?;
         let range = BoundaryRange::of_files(comparator, files.iter().map(|file| &**file))?;
         if version.overlapping_indexes(output_level, &range).is_empty() {

@@ -13,6 +13,7 @@
 //! files          `compact_files`
 //! within         files that lie in ranges, to be dropped or marked
 //! output_path    which directory the output goes to
+//! placement      what stays on the level above the last for its age
 //! stall          when writers must slow down or stop
 //! ```
 //!
@@ -27,6 +28,7 @@ mod level0;
 mod leveled;
 mod manual;
 mod output_path;
+mod placement;
 mod round_robin;
 mod score;
 pub mod stall;
@@ -40,6 +42,7 @@ pub use files::{FilesRequest, pick_files};
 pub use input::PickerInput;
 pub(crate) use inputs::{grandparents, max_output_file_size_bytes};
 pub use manual::{ManualChoice, ManualRequest, ManualStep, manual_steps, pick_manual};
+pub(crate) use placement::proximal_output;
 #[cfg(test)]
 pub use score::LevelScore;
 pub use score::compaction_scores;
@@ -75,8 +78,10 @@ pub fn pick_into_last_level(input: &PickerInput<'_>) -> Option<CompactionChoice>
 pub fn needs_compaction(input: &PickerInput<'_>) -> bool {
     match shape(input) {
         CompactionShape::Levels => {
-            compaction_scores(input.version, input.options).first().is_some_and(|score| score.score >= 1.0)
-                || triggers::has_candidates(input)
+            let scores = compaction_scores(input.version, input.options);
+            let can_move =
+                |level| input.version.level(level).iter().any(|file| !placement::stays_on(input, level, file));
+            scores.iter().any(|score| score.score >= 1.0 && can_move(score.level)) || triggers::has_candidates(input)
         }
         CompactionShape::Runs => universal::pick(input).is_some(),
         CompactionShape::Queue => fifo::pick(input).is_some(),

@@ -7,13 +7,14 @@
 //! next level   [a     d]   [e  f] [g    k]
 //! ```
 //!
-//! * A turn waits: where the file at the cursor is busy, none of the level is taken.
+//! * A turn waits: where the file at the cursor is busy, none of the level is taken. Files that stay for their age
+//!   ([`placement`]) have none.
 //! * A level that is over its target gives up as many files at once as make up the difference, up to the last one, as
 //!   long as all inputs stay within `max_compaction_bytes`. Moves take four files at most, as with other priorities.
 //! * Whatever is added lies to the right, so that no file has two turns before all others had one.
 
 use super::inputs::{Seed, complete, extend_trivial_move};
-use super::{PickerInput, file_order};
+use super::{PickerInput, file_order, placement};
 use crate::compaction::choice::{CompactionChoice, CompactionReason};
 use crate::version::boundary::BoundaryRange;
 use crate::version::{FileMetadata, total_size_bytes};
@@ -27,7 +28,9 @@ pub(super) fn pick(
     score: f64,
 ) -> Option<CompactionChoice> {
     let (version, output_level) = (input.version, level + 1);
-    let index = *file_order::file_order(input, level).first()?;
+    let files = version.level(level);
+    let mut turns = file_order::file_order(input, level).into_iter();
+    let index = turns.find(|&index| !placement::stays_on(input, level, &files[index]))?;
     let mut files = version.expand_to_clean_cut(level, &version.level(level)[index..=index])?;
     let range = BoundaryRange::of_files(version.comparator().user(), files.iter().map(|file| &**file))?;
     let is_move = version.overlapping_indexes(output_level, &range).is_empty();

@@ -78,9 +78,13 @@ fn counts_level_0(settings: &ColumnFamilySettings) -> bool {
     matches!(settings.compaction_shape(), CompactionShape::Levels | CompactionShape::Runs)
 }
 
-/// Below so many there is nothing to wait for: the oldest sorted run stays.
+/// Below so many there is nothing to wait for: the oldest sorted run stays, and above it one of what is young.
 fn least_runs(settings: &ColumnFamilySettings) -> usize {
-    if settings.compaction_shape() == CompactionShape::Runs { 2 } else { 0 }
+    match (settings.compaction_shape(), settings.preclude_last_level_data_seconds) {
+        (CompactionShape::Runs, 0) => 2,
+        (CompactionShape::Runs, _) => 3,
+        _ => 0,
+    }
 }
 
 /// Sorted runs from which on writers are slowed down or stopped.

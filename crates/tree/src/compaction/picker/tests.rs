@@ -6,11 +6,12 @@
 //! options name=value ...
 //! running 0->5 #3 #4                     files that a compaction has, and where it goes
 //! now 1000        threshold 50           Unix time; sequence number below which bottommost files are rewritten
+//! snapshot 40                            the oldest snapshot
 //! early 200                              seconds until the next off-peak time, in one
 //! cursor 3 key                           where round robin continues
 //! blobs #5 100 60                        a blob file: bytes, and bytes of garbage
-//! L0 #9 a..m 100 seq=7 epoch=9 marked born=20 written=30 path=1 blob=5
-//! L0 #9 a..m 100 reads=7                     collapsible reads
+//! L0 #9 a..m 100 seq=7 from=3 epoch=9 marked born=20 written=30 path=1 blob=5
+//! L0 #9 a..m 100 reads=7 oldest=90           collapsible reads; when its oldest entry had been written
 //! L0 #8 a..m 100 entries=10 deletions=9      as its properties, once it was opened, say
 //! ----
 //! what comes out
@@ -41,8 +42,9 @@ struct Script {
     now_secs: u64,
     early_secs: u64,
     threshold: u64,
+    snapshot: Option<u64>,
     statistics: Vec<(FileNumber, FileStatistics)>,
-    reads: Vec<(FileNumber, u64)>,
+    reads: Vec<(FileNumber, u64, u64)>,
 }
 
 impl Script {
@@ -52,6 +54,7 @@ impl Script {
             options: &self.options,
             running,
             bottommost_threshold: SequenceNumber(self.threshold),
+            earliest_snapshot: self.snapshot.map_or(MAX_SEQUENCE_NUMBER, SequenceNumber),
             now_secs: self.now_secs,
             early_secs: self.early_secs,
         }
@@ -81,6 +84,7 @@ fn parse(input: &str) -> Script {
             }
             "early" => script.early_secs = words[1].parse().unwrap(),
             "now" => script.now_secs = words[1].parse().unwrap(),
+            "snapshot" => script.snapshot = words[1].parse().ok(),
             "threshold" => script.threshold = words[1].parse().unwrap(),
             "cursor" => {
                 let key = make_internal_key(words[2].as_bytes(), MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
@@ -109,7 +113,7 @@ fn parse(input: &str) -> Script {
                     value.map_or(0, |value| value.parse().unwrap())
                 };
                 let file = parse_file(&words);
-                script.reads.push((file.number, count("reads")));
+                script.reads.push((file.number, count("reads"), count("oldest")));
                 let (num_entries, num_deletions) = (count("entries"), count("deletions"));
                 if num_entries > 0 {
                     let raw_key_size_bytes = 10 * num_entries;
@@ -132,6 +136,7 @@ fn parse_file(words: &[&str]) -> NewFile {
         level: words[0][1..].parse().unwrap(),
         number: FileNumber(number),
         size_bytes: words[3].parse().unwrap(),
+        smallest_seqno: SequenceNumber(number),
         largest_seqno: SequenceNumber(number),
         epoch_number: Some(number),
         ..NewFile::default()
@@ -139,12 +144,13 @@ fn parse_file(words: &[&str]) -> NewFile {
     for word in &words[4..] {
         match word.split_once('=').unwrap_or((word, "")) {
             ("seq", value) => file.largest_seqno = SequenceNumber(value.parse().unwrap()),
+            ("from", value) => file.smallest_seqno = SequenceNumber(value.parse().unwrap()),
             ("epoch", value) => file.epoch_number = Some(value.parse().unwrap()),
             ("born", value) => file.oldest_ancester_time_secs = value.parse().unwrap(),
             ("written", value) => file.file_creation_time_secs = value.parse().unwrap(),
             ("blob", value) => file.oldest_blob_file_number = Some(FileNumber(value.parse().unwrap())),
             ("path", value) => file.path_id = value.parse().unwrap(),
-            ("entries" | "deletions" | "reads", _) => {}
+            ("entries" | "deletions" | "reads" | "oldest", _) => {}
             ("marked", _) => file.needs_compaction = true,
             ("temperature", value) => file.temperature = Temperature::from_option_name(value).unwrap(),
             (name, _) => panic!("{name}"),
@@ -170,9 +176,10 @@ fn run(input: &str) -> String {
             .filter(|(_, file)| file.number == *number)
             .for_each(|(_, file)| file.set_statistics(*statistics));
     }
-    for (number, reads) in &script.reads {
+    for (number, reads, oldest) in &script.reads {
         version.files().filter(|(_, file)| file.number == *number).for_each(|(_, file)| {
             file.add_collapsible_reads(*reads);
+            file.set_oldest_entry_by_secs(*oldest);
         });
     }
     let mut running = RunningCompactions::default();
@@ -182,7 +189,9 @@ fn run(input: &str) -> String {
             .map(|level| LevelInputs { level, files: version.level(level).iter().filter(wanted).cloned().collect() })
             .filter(|inputs| !inputs.files.is_empty())
             .collect();
-        running.start(&started(&version, *start_level, *output_level, inputs));
+        let mut choice = started(&version, *start_level, *output_level, inputs);
+        choice.proximal = proximal_output(&script.options, &choice);
+        running.start(&choice);
     }
     let mut out = String::new();
     for command in &script.commands {
@@ -235,6 +244,7 @@ fn started(
         version: Arc::clone(version),
         start_level,
         output_level,
+        proximal: None,
         output_path_id: 0,
         compression: None,
         inputs,
@@ -313,6 +323,12 @@ fn show(out: &mut String, choice: Option<&CompactionChoice>) {
     for inputs in &choice.inputs {
         write!(out, " L{}{}", inputs.level, numbers(&inputs.files)).unwrap();
     }
+    if let Some(proximal) = &choice.proximal {
+        let ends = [&proximal.range.smallest, &proximal.range.largest];
+        let [from, to] = ends.map(|end| ferrock_base::internal_key::user_key(end.as_ref().unwrap()).escape_ascii());
+        let through = proximal.keep_in_last_level_through;
+        write!(out, ", L{} from {from} to {to} behind {through}", proximal.level).unwrap();
+    }
     if choice.kind == CompactionKind::Move {
         out.push_str(", trivial move");
     }
@@ -355,6 +371,11 @@ fn fifo() {
 #[test]
 fn universal() {
     check("universal.txt");
+}
+
+#[test]
+fn placement() {
+    check("placement.txt");
 }
 
 #[test]
@@ -421,6 +442,8 @@ fn stall_conditions() {
     };
     assert_eq!((with(1), with(2)), (StallCondition::Normal, StallCondition::Stopped(StallCause::Level0Files)));
     assert_eq!((runs_that_hold_up(&runs), runs_that_hold_up(&settings)), (2, 20));
+    let placed = ColumnFamilySettings { preclude_last_level_data_seconds: 100, ..runs };
+    assert_eq!(runs_that_hold_up(&placed), 3);
 
     let trend = |is_near_stop, is_debt_growing| DelayTrend { is_near_stop, is_debt_growing };
     assert_eq!(next_delayed_rate(1 << 20, 16 << 20, trend(true, true)), 629_145);

@@ -10,7 +10,7 @@
 //! | reads | more than `read_triggered_compaction_threshold` collapsible reads a byte, most of them first; in the deepest level only of level 0 | next level; of level 0, where it is the deepest, same level |
 
 use super::inputs::{Seed, complete};
-use super::{PickerInput, level0, round_robin};
+use super::{PickerInput, level0, placement, round_robin};
 use crate::blob::BlobCollection;
 use crate::compaction::choice::{CompactionChoice, CompactionReason};
 use crate::version::FileMetadata;
@@ -68,7 +68,8 @@ fn candidates<'a>(
             Some(_) => file.oldest_blob_file_number == garbage,
             None => is_due(input, reason, *level, file),
         };
-        !is_at_its_end && !file.is_being_compacted() && is_due
+        let stays = goes_down(input, reason, *level) && placement::stays_on(input, *level, file);
+        !is_at_its_end && !file.is_being_compacted() && is_due && !stays
     })
 }
 
@@ -156,6 +157,18 @@ fn is_at_the_bottom(input: &PickerInput<'_>, level: usize, file: &Arc<FileMetada
     !(is_newer && all.is_some_and(|range| has_data_below(&range)))
 }
 
+fn goes_down(input: &PickerInput<'_>, reason: CompactionReason, level: usize) -> bool {
+    match reason {
+        CompactionReason::FilesMarkedForCompaction | CompactionReason::Ttl => true,
+        // Entries meet what lies below them, and become part of the levels that the tree has now.
+        CompactionReason::PeriodicCompaction => {
+            input.options.level_compaction_dynamic_level_bytes && level < deepest_level(input)
+        }
+        CompactionReason::ReadTriggered => level < deepest_level(input),
+        _ => false,
+    }
+}
+
 fn compact(
     input: &PickerInput<'_>,
     reason: CompactionReason,
@@ -165,16 +178,7 @@ fn compact(
     if level == 0 && input.running.uses_level_0() {
         return None;
     }
-    let goes_down = match reason {
-        CompactionReason::FilesMarkedForCompaction | CompactionReason::Ttl => true,
-        // Entries meet what lies below them, and become part of the levels that the tree has now.
-        CompactionReason::PeriodicCompaction => {
-            input.options.level_compaction_dynamic_level_bytes && level < deepest_level(input)
-        }
-        CompactionReason::ReadTriggered => level < deepest_level(input),
-        _ => false,
-    };
-    let output_level = match (level, goes_down) {
+    let output_level = match (level, goes_down(input, reason, level)) {
         (0, true) => input.version.base_level(),
         (_, true) => level + 1,
         (_, false) => level,

@@ -27,7 +27,7 @@
 mod incremental;
 
 use super::inputs::{Seed, complete_into};
-use super::{CompactionChoice, PickerInput, level0, stall, triggers};
+use super::{CompactionChoice, PickerInput, level0, placement, stall, triggers};
 use crate::compaction::choice::{CompactionKind, CompactionReason, LevelInputs};
 use crate::version::{FileMetadata, Version, total_size_bytes};
 use ferrock_options::{CompactionOptionsUniversal, CompactionStopStyle, CompressionType};
@@ -153,7 +153,11 @@ impl<'a> Picker<'a> {
     }
 
     fn for_size_amplification(&self) -> Option<CompactionChoice> {
-        let last = self.runs.len().checked_sub(1)?;
+        let mut last = self.runs.len().checked_sub(1)?;
+        let leaves_last_level = self.leaves_last_level();
+        if leaves_last_level {
+            last = last.checked_sub(1)?;
+        }
         let oldest = &self.runs[last];
         let mut first = self.first_idle_before(last);
         if oldest.is_busy || first == last {
@@ -166,11 +170,18 @@ impl<'a> Picker<'a> {
             return None;
         }
         if self.options.incremental
+            && !leaves_last_level
             && let Some(part) = incremental::pick(self, newer_bytes)
         {
             return Some(part);
         }
         self.merge(CompactionReason::UniversalSizeAmplification, first..last + 1, true)
+    }
+
+    /// True where the last level is no measure of the runs above it, because it has data of another age.
+    fn leaves_last_level(&self) -> bool {
+        let proximal = placement::proximal_level(self.input.options, self.input.version.num_levels());
+        proximal.is_some_and(|proximal| self.runs.last().is_some_and(|oldest| oldest.level == proximal + 1))
     }
 
     /// Leaves some of the newest files of level 0 out of a merge for size amplification, where that changes little: a
@@ -355,9 +366,13 @@ impl<'a> Picker<'a> {
             choice.max_compaction_bytes = (self.input.options.target_file_size_base / 2).saturating_mul(3);
         }
         choice.score = score(version, self.input.options.level0_file_num_compaction_trigger);
+        if !placement::place(self.input, &mut choice) {
+            return None;
+        }
         if self.options.allow_trivial_move
             && output_level > 0
             && !matches!(reason, CompactionReason::PeriodicCompaction | CompactionReason::ManualCompaction)
+            && choice.proximal.is_none()
             && is_disjoint(&choice)
         {
             choice.kind = CompactionKind::Move;

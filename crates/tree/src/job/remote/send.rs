@@ -16,9 +16,12 @@ pub fn reason_for_local(options: &ColumnFamilyOptions, choice: &CompactionChoice
     if choice.kind != CompactionKind::Merge {
         return Some("no table is read");
     }
-    if choice.reason == CompactionReason::BottommostFiles && options.preserve_internal_time_seconds > 0 {
+    if choice.reason == CompactionReason::BottommostFiles && options.kept_times_secs() > 0 {
         // The worker would keep sequence numbers that are old here, and the files would be due again.
         return Some("it needs the times of sequence numbers that this process knows");
+    }
+    if choice.proximal.is_some() {
+        return Some("preclude_last_level_data_seconds divides its output between two levels");
     }
     if choice.output_temperature.is_some() {
         return Some("its output has a temperature of its own");

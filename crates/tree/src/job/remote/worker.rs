@@ -2,10 +2,10 @@
 
 use super::send::{has_blobs, job_digest, reason_for_local};
 use crate::compaction::choice::{CompactionChoice, CompactionKind, CompactionReason, LevelInputs, RunningCompactions};
-use crate::compaction::picker::{PickerInput, grandparents, max_output_file_size_bytes};
+use crate::compaction::picker::{PickerInput, grandparents, max_output_file_size_bytes, proximal_output};
 use crate::job::{FamilyContext, JobOutput};
 use crate::version::{FileMetadata, Version};
-use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
+use ferrock_base::{Error, FileNumber, MAX_SEQUENCE_NUMBER, Result, SequenceNumber};
 use ferrock_format::compaction_service::{
     BlobReferences, BlobResult, CompactionServiceInput, CompactionServiceOutputFile, CompactionServiceResult,
     CompactionServiceStats, JobDetails,
@@ -96,6 +96,7 @@ pub fn choice_of(
     if choice.output_level > 0 && choice.max_compaction_bytes < u64::MAX {
         choice.grandparents = grandparents(version, choice.output_level, &choice.range());
     }
+    choice.proximal = proximal_output(options, &choice);
     if let Some(reason) = reason_for_local(options, &choice) {
         return Err(Error::not_supported(format!("a compaction by a worker: {reason}")));
     }
@@ -120,6 +121,7 @@ fn work_out(choice: &mut CompactionChoice, options: &ColumnFamilyOptions) {
         options,
         running: &RunningCompactions::default(),
         bottommost_threshold: SequenceNumber(0),
+        earliest_snapshot: MAX_SEQUENCE_NUMBER,
         now_secs: 0,
         early_secs: 0,
     };
