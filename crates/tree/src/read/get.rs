@@ -122,7 +122,7 @@ impl<'a, P: Pin> GetContext<'a, P> {
         Self { state, covering, operands, is_sampled, ..Self::new(user_key, view, merge_operator) }
     }
 
-    /// Decides whether the files that the lookup searches count it: see [`sampling`](super::sampling).
+    /// Decides whether the files that the lookup searches count it: see [`sampling`].
     pub fn draw_sample(&mut self) {
         self.is_sampled = sampling::takes_lookup();
     }
