@@ -107,7 +107,12 @@ impl Machine {
             }
             "put" | "delete" | "single_delete" | "merge" | "delete_range" => self.write(line, &words),
             "create" => outcome(self.db().create_column_family(word(1), family_options())),
-            "drop" => outcome(self.db().drop_column_family(&self.db().column_family(word(1)).unwrap())),
+            "drop" => {
+                let dropped = self.db().drop_column_family(&self.db().column_family(word(1)).unwrap());
+                // A thread of the database removes what the handle alone held.
+                self.db().wait_for_background_work().unwrap();
+                outcome(dropped)
+            }
             "flush" => {
                 let names = argument(line, "cf").unwrap_or("default").split(',');
                 let families: Vec<ColumnFamily> = names.map(|name| self.db().column_family(name).unwrap()).collect();
