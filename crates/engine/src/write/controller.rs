@@ -298,6 +298,8 @@ impl WriteController {
             }
         }
         let most_us = if is_recovering { MAX_RECOVERING_SLEEP_US } else { 60_000_000 };
+        // Small writes wait for an interval on top of the one that is paid for, and so get about half of the rate. With
+        // the whole of it, as in RocksDB, debt outran the delay and writers were stopped: docs/compaction.md.
         let missing = u128::from(bytes - state.credit_bytes);
         state.credit_bytes = 0;
         let wait_us = u64::try_from(missing * 1_000_000 / rate).unwrap_or(u64::MAX).clamp(REFILL_US, most_us);
