@@ -298,13 +298,13 @@ impl WriteController {
             }
         }
         let most_us = if is_recovering { MAX_RECOVERING_SLEEP_US } else { 60_000_000 };
-        // Small writes wait for an interval on top of the one that is paid for, and so get about half of the rate. With
-        // the whole of it, as in RocksDB, debt outran the delay and writers were stopped: docs/compaction.md.
         let missing = u128::from(bytes - state.credit_bytes);
         state.credit_bytes = 0;
-        let wait_us = u64::try_from(missing * 1_000_000 / rate).unwrap_or(u64::MAX).clamp(REFILL_US, most_us);
-        state.next_refill_us = state.next_refill_us.max(now) + wait_us;
-        Duration::from_micros(state.next_refill_us - now)
+        let missing_us = u64::try_from(missing * 1_000_000 / rate).unwrap_or(u64::MAX).min(most_us);
+        // What the bytes are worth behind the interval that is paid for, and no less than one interval from now on. An
+        // interval on top of the one that is paid for would let writers through at half of the rate.
+        state.next_refill_us = state.next_refill_us.max(now) + missing_us;
+        Duration::from_micros((state.next_refill_us - now).max(REFILL_US))
     }
 }
 
@@ -388,6 +388,30 @@ mod tests {
             slept += wait;
         }
         assert!((3.5..4.5).contains(&slept.as_secs_f64()), "4 MiB at 1 MiB/s took {slept:?}");
+    }
+
+    #[test]
+    fn writes_of_every_size_get_the_rate() {
+        for rate in [100_000, 1 << 20, 16 << 20, 200 << 20] {
+            for bytes in [50, 500, 4000, 70_000] {
+                let (controller, clock) = controller(rate);
+                controller.update(0, debt(StallCondition::Delayed, 100));
+                let (begin, mut written, mut longest) = (clock.monotonic_us(), 0, Duration::ZERO);
+                while clock.monotonic_us() < begin + 20_000_000 && written < 20 * rate {
+                    let wait = controller.delay(bytes);
+                    // The write itself takes a microsecond; a sleep ends a little late.
+                    clock.advance(wait + Duration::from_micros(if wait > Duration::ZERO { 60 } else { 1 }));
+                    (written, longest) = (written + bytes, longest.max(wait));
+                }
+                let taken_us = (clock.monotonic_us() - begin) as f64;
+                let share = written as f64 / taken_us * 1e6 / rate as f64;
+                let is_bounded_by_rate = bytes > rate / 1_000_000;
+                assert!(share < 1.05, "{rate} bytes a second by {bytes}: {share} of it");
+                assert!(share > 0.95 || !is_bounded_by_rate, "{rate} bytes a second by {bytes}: {share} of it");
+                let worth = Duration::from_micros(REFILL_US + bytes * 1_000_000 / rate);
+                assert!(longest <= worth, "{rate} bytes a second by {bytes}: {longest:?} for what is worth {worth:?}");
+            }
+        }
     }
 
     #[test]
