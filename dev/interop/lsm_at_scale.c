@@ -11,8 +11,10 @@
 //
 // Columns: seconds until the last call returned and until background work was done; p50, p99, p99.9 and the longest of
 // a write in microseconds; seconds spent in writes of more than a millisecond; bytes written by the process per byte
-// put; bytes in the directory per byte of live keys and values; most anonymous memory.
+// put; bytes in the directory per byte of live keys and values; most anonymous memory, and how much of the heap is free
+// at the end (glibc).
 #include <dirent.h>
+#include <malloc.h>
 #include <sys/stat.h>
 
 #include "c_library.h"
@@ -175,12 +177,14 @@ static void run(Load* load, const char* name, uint64_t operations, unsigned read
   double taken = seconds() - begin;
   wait_for_compact(load->database, waiting, &error);
   if (error) fail(error);
+  struct mallinfo2 heap = mallinfo2();
   printf("%-10s %8.1f s %8.1f s %9.0f op/s  p50 %6.1f p99 %7.1f p99.9 %8.1f max %9.0f us  stalled %6.2f s  WAF %5.2f  "
-         "SAF %5.3f  %5llu MB\n",
+         "SAF %5.3f  %5llu MB, heap %4zu MB of which free %4zu\n",
          name, taken, seconds() - begin, operations / taken, percentile_us(&latencies, 0.5),
          percentile_us(&latencies, 0.99), percentile_us(&latencies, 0.999), (double)latencies.longest_ns * 1e-3, stalled,
          (double)(number_in("/proc/self/io", "write_bytes:") - before) / put_bytes,
-         (double)directory_bytes(load->directory) / load->live_bytes, (unsigned long long)most_memory / 1024);
+         (double)directory_bytes(load->directory) / load->live_bytes, (unsigned long long)most_memory / 1024,
+         heap.arena >> 20, heap.fordblks >> 20);
   fflush(stdout);
 }
 

@@ -90,6 +90,21 @@ unsafe fn set(
     }
 }
 
+/// Sets one part of overrides, unless its handle was null.
+///
+/// # Safety
+/// The contract.
+unsafe fn set_part<T>(
+    overrides: *mut rocksdb_compaction_service_options_override_t,
+    option: &'static str,
+    part: Option<Result<T>>,
+    place: impl FnOnce(&mut CompactionServiceOptionsOverride) -> &mut Option<T>,
+) {
+    let Some(part) = part else { return };
+    // SAFETY: as for this function.
+    unsafe { set(overrides, option, |its| part.map(|part| *place(&mut its.overrides) = Some(part))) };
+}
+
 /// How a job is run.
 #[derive(Default)]
 pub struct rocksdb_open_and_compact_options_t {
@@ -144,10 +159,9 @@ c_functions! {
         comparator: *mut rocksdb_comparator_t,
     ) {
         // SAFETY: the contract.
-        let Some(comparator) = (unsafe { comparator.as_ref() }) else { return };
-        let order = comparator.comparator();
+        let order = unsafe { comparator.as_ref() }.map(rocksdb_comparator_t::comparator);
         // SAFETY: the contract.
-        unsafe { set(overrides, "comparator", |its| order.map(|order| its.overrides.comparator = Some(order))) };
+        unsafe { set_part(overrides, "comparator", order, |its| &mut its.comparator) };
     }
 
     /// The merge operator, which the overrides own from now on.
@@ -156,14 +170,9 @@ c_functions! {
         operator: *mut rocksdb_mergeoperator_t,
     ) {
         // SAFETY: the contract: the operator is handed over.
-        let Some(operator) = (unsafe { take(operator) }) else { return };
-        let operator = operator.into_operator();
+        let given = unsafe { take(operator) }.map(|operator| operator.into_operator());
         // SAFETY: the contract.
-        unsafe {
-            set(overrides, "merge_operator", |its| {
-                operator.map(|operator| its.overrides.merge_operator = Some(operator))
-            });
-        }
+        unsafe { set_part(overrides, "merge_operator", given, |its| &mut its.merge_operator) };
     }
 
     /// The compaction filter; the handle stays the caller's.
@@ -172,14 +181,9 @@ c_functions! {
         filter: *mut rocksdb_compactionfilter_t,
     ) {
         // SAFETY: the contract.
-        let Some(filter) = (unsafe { filter.as_ref() }) else { return };
-        let filter = filter.filter();
+        let filter = unsafe { filter.as_ref() }.map(rocksdb_compactionfilter_t::filter);
         // SAFETY: the contract.
-        unsafe {
-            set(overrides, "compaction_filter", |its| {
-                filter.map(|filter| its.overrides.compaction_filter = Some(filter))
-            });
-        }
+        unsafe { set_part(overrides, "compaction_filter", filter, |its| &mut its.compaction_filter) };
     }
 
     /// The factory of compaction filters, which the overrides own from now on.
@@ -188,14 +192,9 @@ c_functions! {
         factory: *mut rocksdb_compactionfilterfactory_t,
     ) {
         // SAFETY: the contract: the factory is handed over.
-        let Some(factory) = (unsafe { take(factory) }) else { return };
-        let factory = factory.into_factory();
+        let given = unsafe { take(factory) }.map(|factory| factory.into_factory());
         // SAFETY: the contract.
-        unsafe {
-            set(overrides, "compaction_filter_factory", |its| {
-                factory.map(|factory| its.overrides.compaction_filter_factory = Some(factory))
-            });
-        }
+        unsafe { set_part(overrides, "compaction_filter_factory", given, |its| &mut its.compaction_filter_factory) };
     }
 
     /// The prefix extractor, which the overrides own from now on.
@@ -204,14 +203,9 @@ c_functions! {
         extractor: *mut rocksdb_slicetransform_t,
     ) {
         // SAFETY: the contract: the extractor is handed over.
-        let Some(extractor) = (unsafe { take(extractor) }) else { return };
-        let extractor = extractor.into_extractor();
+        let given = unsafe { take(extractor) }.map(|extractor| extractor.into_extractor());
         // SAFETY: the contract.
-        unsafe {
-            set(overrides, "prefix_extractor", |its| {
-                extractor.map(|extractor| its.overrides.prefix_extractor = Some(extractor))
-            });
-        }
+        unsafe { set_part(overrides, "prefix_extractor", given, |its| &mut its.prefix_extractor) };
     }
 
     /// How tables are made; the table options are copied and stay the caller's.

@@ -3,51 +3,24 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
 mod common;
-#[path = "common/quiet.rs"]
-mod quiet;
+#[path = "common/rig.rs"]
+mod rig;
 
 use common::{Contents, contents, rows_backward};
-use ferrock::options::{CompactionOptions, Temperature, apply_text};
-use ferrock::{ColumnFamilyOptions, Db, DbOptions, ReadOptions};
-use ferrock_base::clock::ManualClock;
+use ferrock::options::{CompactionOptions, Temperature};
+use ferrock::{Db, ReadOptions};
 use ferrock_base::random::Random;
-use ferrock_vfs::MemoryFileSystem;
+use rig::Rig;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 const STYLES: [&str; 2] = ["compaction_style=kCompactionStyleLevel", "compaction_style=kCompactionStyleUniversal"];
 
-struct Rig {
-    files: MemoryFileSystem,
-    clock: Arc<ManualClock>,
-    text: String,
-}
+const BASE: &str = "create_if_missing=true;merge_operator=stringappend;write_buffer_size=65536;arena_block_size=4096;\
+    compression=kNoCompression;ttl=0;block_based_table_factory={block_size=512}";
 
-impl Rig {
-    fn new(text: &str) -> Self {
-        let clock = Arc::new(ManualClock::passing_sleeps(1_700_000_000_000_000));
-        Self { files: MemoryFileSystem::new(), clock, text: text.to_owned() }
-    }
-
-    fn open(&self) -> Db {
-        self.open_with("")
-    }
-
-    fn open_with(&self, more: &str) -> Db {
-        let (mut options, mut family) = (DbOptions::default(), ColumnFamilyOptions::default());
-        let text = "create_if_missing=true;merge_operator=stringappend;write_buffer_size=65536;arena_block_size=4096;\
-            compression=kNoCompression;ttl=0;block_based_table_factory={block_size=512}";
-        apply_text(&mut options, &mut family, &format!("{text};{};{more}", self.text)).unwrap();
-        options.components.file_system = Some(Arc::new(self.files.clone()));
-        options.components.clock = Some(Arc::clone(&self.clock) as _);
-        options.components.spawner = Some(quiet::NoWakeups::shared());
-        Db::open_cf("/db", options, vec![("default".to_owned(), family)]).unwrap().0
-    }
-
-    fn pass(&self, secs: u64) {
-        self.clock.advance(Duration::from_secs(secs));
-    }
+fn rig(text: &str) -> Rig {
+    Rig::new(BASE, text)
 }
 
 /// Entries on each level, and the temperatures of their tables.
@@ -99,10 +72,10 @@ fn check(db: &Db, options: &ReadOptions, expected: &Contents, what: &dyn Fn() ->
 fn young_entries_stay_above_the_last_level() {
     use Temperature::{Cold, Warm};
     for style in STYLES {
-        let rig = Rig::new(&format!("{style};default_write_temperature=kWarm;last_level_temperature=kCold"));
-        let (db, mut model) = (rig.open_with("preclude_last_level_data_seconds=1000"), Contents::new());
+        let rig = rig(&format!("{style};default_write_temperature=kWarm;last_level_temperature=kCold"));
+        let (db, mut model) = (rig.try_open("preclude_last_level_data_seconds=1000").unwrap(), Contents::new());
         fill(&db, &mut model, 0..60, b'a');
-        rig.pass(2000);
+        rig.clock.advance(Duration::from_secs(2000));
         fill(&db, &mut model, 20..30, b'b');
         db.compact_range(None, None).unwrap();
         let placed = BTreeMap::from([(5, (10, Warm)), (6, (50, Cold))]);
@@ -110,13 +83,13 @@ fn young_entries_stay_above_the_last_level() {
         check(&db, &ReadOptions::default(), &model, &|| style.to_owned());
 
         // Most of the time, once more, and the database was closed meanwhile.
-        rig.pass(900);
+        rig.clock.advance(Duration::from_secs(900));
         db.compact_range(None, None).unwrap();
         assert_eq!(levels(&db), placed, "{style}");
         db.close().unwrap();
-        let db = rig.open_with("preclude_last_level_data_seconds=1000");
+        let db = rig.try_open("preclude_last_level_data_seconds=1000").unwrap();
         assert_eq!(levels(&db), placed, "{style}");
-        rig.pass(200);
+        rig.clock.advance(Duration::from_secs(200));
         db.compact_range(None, None).unwrap();
         assert_eq!(levels(&db), BTreeMap::from([(6, (60, Cold))]), "{style}");
         check(&db, &ReadOptions::default(), &model, &|| style.to_owned());
@@ -124,7 +97,7 @@ fn young_entries_stay_above_the_last_level() {
         // What is newer than a snapshot counts as young, and without the option nothing does.
         let (snapshot, then) = (db.snapshot(), model.clone());
         fill(&db, &mut model, 40..45, b'c');
-        rig.pass(5000);
+        rig.clock.advance(Duration::from_secs(5000));
         db.compact_range(None, None).unwrap();
         assert_eq!(levels(&db), BTreeMap::from([(5, (5, Warm)), (6, (60, Cold))]), "{style}");
         let options = ReadOptions { snapshot: Some(snapshot.clone()), ..ReadOptions::default() };
@@ -156,7 +129,7 @@ fn what_stays_is_not_compacted_again_and_again() {
         "compaction_style=kCompactionStyleLevel;num_levels=4;compact_on_deletion={window_size=8;deletion_trigger=1;};\
          max_bytes_for_level_base=2000",
     ] {
-        let rig = Rig::new(&format!("preclude_last_level_data_seconds=1000;{text}"));
+        let rig = rig(&format!("preclude_last_level_data_seconds=1000;{text}"));
         let (db, mut model) = (rig.open(), Contents::new());
         for round in 0..8 {
             fill(&db, &mut model, round * 20..round * 20 + 60, b'a' + round as u8);
@@ -173,7 +146,7 @@ fn what_stays_is_not_compacted_again_and_again() {
         let last = rig_levels(text) - 1;
         assert!(!levels(&db).contains_key(&last), "{text}: {:?}", levels(&db));
         let _snapshot = db.snapshot();
-        rig.pass(3000);
+        rig.clock.advance(Duration::from_secs(3000));
         for round in 0..4 {
             fill(&db, &mut model, 300 + round * 20..310 + round * 20, b'z');
             db.wait_for_background_work().unwrap();
@@ -256,7 +229,7 @@ fn reads_answer_as_a_map_does() {
     let mut placed = 0;
     for seed in 0..40 {
         let mut random = Random::new(seed);
-        let rig = Rig::new(&draw(&mut random));
+        let rig = rig(&draw(&mut random));
         let last = rig_levels(&rig.text) - 1;
         let (mut db, mut model) = (rig.open(), Contents::new());
         let mut kept = Vec::new();
@@ -290,7 +263,7 @@ fn reads_answer_as_a_map_does() {
                     db.close().unwrap();
                     // Without the option for a while, or compacted in another way.
                     let other = ["", STYLES[0], STYLES[1], "preclude_last_level_data_seconds=0"];
-                    db = rig.open_with(other[random.below(4) as usize]);
+                    db = rig.try_open(other[random.below(4) as usize]).unwrap();
                 }
                 15 | 16 => check(&db, &ReadOptions::default(), &model, &what),
                 17 | 18 => {
@@ -299,7 +272,7 @@ fn reads_answer_as_a_map_does() {
                         check(&db, &options, then, &what);
                     }
                 }
-                19..24 => rig.pass(random.below(60)),
+                19..24 => rig.clock.advance(Duration::from_secs(random.below(60))),
                 24 => placed += u64::from([last - 1, last].iter().all(|level| levels(&db).contains_key(level))),
                 _ => {}
             }
@@ -309,7 +282,7 @@ fn reads_answer_as_a_map_does() {
         check(&db, &ReadOptions::default(), &model, &what);
         drop(kept);
         db.verify_checksum().unwrap();
-        rig.pass(10_000);
+        rig.clock.advance(Duration::from_secs(10_000));
         db.compact_range(None, None).unwrap();
         check(&db, &ReadOptions::default(), &model, &what);
     }

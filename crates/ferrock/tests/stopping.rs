@@ -243,7 +243,7 @@ fn waiting_for_compactions_has_options() {
 }
 
 #[test]
-fn what_reads_of_any_kind_held_is_gone_when_they_are_over() {
+fn tables_that_reads_held_are_removed_when_the_reads_end() {
     let files = MemoryFileSystem::new();
     let db = open(&files);
     set_automatic(&db, true);

@@ -3,62 +3,27 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
 mod common;
-#[path = "common/quiet.rs"]
-mod quiet;
+#[path = "common/rig.rs"]
+mod rig;
 
 use common::{Contents, contents};
-use ferrock::options::apply_text;
 use ferrock::{
-    ColumnFamilyOptions, CompactRangeOptions, CompactionEvent, Db, DbOptions, ErrorKind, EventListener, ReadOptions,
-    WriteOptions,
+    CompactRangeOptions, CompactionEvent, Db, DbOptions, ErrorKind, EventListener, ReadOptions, WriteOptions,
 };
-use ferrock_base::clock::ManualClock;
 use ferrock_base::random::Random;
-use ferrock_vfs::MemoryFileSystem;
 use parking_lot::Mutex;
+use rig::Rig;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-struct Rig {
-    files: MemoryFileSystem,
-    clock: Arc<ManualClock>,
-    text: String,
-}
+const BASE: &str = "create_if_missing=true;compaction_style=kCompactionStyleUniversal;merge_operator=stringappend;\
+    write_buffer_size=65536;arena_block_size=4096;target_file_size_base=4096;max_bytes_for_level_base=20000;\
+    max_background_jobs=4;block_based_table_factory={block_size=512};compression=kNoCompression";
 
-impl Rig {
-    fn new(text: &str) -> Self {
-        let clock = Arc::new(ManualClock::passing_sleeps(1_700_000_000_000_000));
-        Self { files: MemoryFileSystem::new(), clock, text: text.to_owned() }
-    }
-
-    fn try_open(&self, more: &str) -> ferrock::Result<Db> {
-        let (options, family) = self.options(more)?;
-        Db::open_cf("/db", options, vec![("default".to_owned(), family)]).map(|(db, _)| db)
-    }
-
-    fn options(&self, more: &str) -> ferrock::Result<(DbOptions, ColumnFamilyOptions)> {
-        let (mut options, mut family) = (DbOptions::default(), ColumnFamilyOptions::default());
-        let text = "create_if_missing=true;compaction_style=kCompactionStyleUniversal;merge_operator=stringappend;\
-            write_buffer_size=65536;arena_block_size=4096;target_file_size_base=4096;max_bytes_for_level_base=20000;\
-            max_background_jobs=4;block_based_table_factory={block_size=512};compression=kNoCompression";
-        apply_text(&mut options, &mut family, &format!("{text};{};{more}", self.text)).unwrap();
-        options.components.file_system = Some(Arc::new(self.files.clone()));
-        options.components.clock = Some(Arc::clone(&self.clock) as _);
-        options.components.spawner = Some(quiet::NoWakeups::shared());
-        Ok((options, family))
-    }
-
-    fn open(&self) -> Db {
-        self.try_open("").unwrap()
-    }
-
-    fn open_with(&self, change: impl FnOnce(&mut DbOptions)) -> Db {
-        let (mut options, family) = self.options("").unwrap();
-        change(&mut options);
-        Db::open_cf("/db", options, vec![("default".to_owned(), family)]).unwrap().0
-    }
+fn rig(text: &str) -> Rig {
+    Rig::new(BASE, text)
 }
 
 /// Each file of level 0 and each deeper level: its bytes, newest first.
@@ -135,7 +100,7 @@ fn what_is_merged_is_what_was_written() {
     for seed in 0..60 {
         let mut random = Random::new(seed);
         let text = if seed % 4 == 0 { MANY_RUNS.to_owned() } else { universal_text(&mut random) };
-        let rig = Rig::new(&text);
+        let rig = rig(&text);
         let (mut db, mut model) = (rig.open(), Contents::new());
         let mut kept = Vec::new();
         // Runs of few keys beside each other lie between files of others.
@@ -183,7 +148,7 @@ fn what_is_merged_is_what_was_written() {
 #[test]
 fn runs_are_few_and_their_space_is_bounded() {
     for (percent, trigger) in [(200, 4), (50, 4), (25, 2), (100, 8)] {
-        let rig = Rig::new(&format!(
+        let rig = rig(&format!(
             "level0_file_num_compaction_trigger={trigger};\
              compaction_options_universal={{max_size_amplification_percent={percent}}}"
         ));
@@ -221,12 +186,13 @@ impl EventListener for FewestRead {
 #[test]
 fn with_incremental_a_part_of_the_two_oldest_runs_is_merged() {
     let fewest = ["incremental=false", "incremental=true"].map(|incremental| {
-        let rig = Rig::new(&format!(
+        let rig = rig(&format!(
             "level0_file_num_compaction_trigger=3;max_compaction_bytes=20000;disable_auto_compactions=true;\
              compaction_options_universal={{max_size_amplification_percent=60;{incremental}}}"
         ));
         let listener = Arc::new(FewestRead::default());
-        let db = rig.open_with(|options| options.components.listeners.push(Arc::clone(&listener) as _));
+        let listen = |options: &mut DbOptions| options.components.listeners.push(Arc::clone(&listener) as _);
+        let db = rig.try_open_with("", listen).unwrap();
         let mut model = Contents::new();
         let mut fill = |keys: &mut dyn Iterator<Item = u64>, byte: u8| {
             for number in keys {
@@ -256,7 +222,7 @@ fn with_incremental_a_part_of_the_two_oldest_runs_is_merged() {
 #[test]
 fn a_caller_compacts_all_runs_into_the_last_level() {
     for levels in [1, 2, 7] {
-        let rig = Rig::new(&format!("num_levels={levels};disable_auto_compactions=true"));
+        let rig = rig(&format!("num_levels={levels};disable_auto_compactions=true"));
         let (db, mut random, mut model) = (rig.open(), Random::new(levels), Contents::new());
         for _ in 0..5 {
             (0..100).for_each(|_| write(&db, &mut model, &mut random, &ALL_KEYS));
@@ -274,7 +240,7 @@ fn a_caller_compacts_all_runs_into_the_last_level() {
 #[test]
 fn old_files_are_written_again_with_all_that_is_newer() {
     // The stricter of both ages counts.
-    let rig = Rig::new("ttl=1000;periodic_compaction_seconds=5000;level0_file_num_compaction_trigger=100");
+    let rig = rig("ttl=1000;periodic_compaction_seconds=5000;level0_file_num_compaction_trigger=100");
     let db = rig.open();
     for round in 0..3u8 {
         db.put(&[round], b"value").unwrap();
@@ -295,10 +261,8 @@ fn old_files_are_written_again_with_all_that_is_newer() {
 
 #[test]
 fn too_many_runs_stop_writers_whatever_level_they_are_on() {
-    let rig = Rig::new(
-        "level0_file_num_compaction_trigger=2;level0_slowdown_writes_trigger=3;\
-        level0_stop_writes_trigger=3;compaction_options_universal={max_size_amplification_percent=100000}",
-    );
+    let rig = rig("level0_file_num_compaction_trigger=2;level0_slowdown_writes_trigger=3;\
+        level0_stop_writes_trigger=3;compaction_options_universal={max_size_amplification_percent=100000}");
     let db = rig.open();
     let fill = |bytes: usize| {
         (0..bytes / 100).for_each(|number| db.put(format!("{number:06}").as_bytes(), &[7; 100]).unwrap());
@@ -330,7 +294,7 @@ fn too_many_runs_stop_writers_whatever_level_they_are_on() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    let refused = |text: &str| Rig::new(text).try_open("").unwrap_err();
+    let refused = |text: &str| rig(text).try_open("").unwrap_err();
     let error = refused("compaction_options_universal={max_read_amp=-2}");
     assert!(error.to_string().contains("max_read_amp should be at least -1"), "{error}");
     let error = refused("level0_file_num_compaction_trigger=9;compaction_options_universal={max_read_amp=3}");

@@ -205,8 +205,8 @@ pub struct WaitForCompactOptions {
     pub abort_on_pause: bool,
     /// Flush all families first.
     pub flush: bool,
-    /// Wait also until no thread opens tables behind the open. The inputs of compactions that no reader holds are gone
-    /// in either case.
+    /// Wait also for tables that are opened behind the open (`open_files_async`). The wait for clean-ups, which remove
+    /// the inputs of compactions, does not depend on it.
     pub wait_for_purge: bool,
     /// Close the database then.
     pub close_db: bool,

@@ -45,7 +45,7 @@ pub trait RandomAccessFile: Send + Sync + Debug {
         let _ = (offset, length_bytes);
     }
 
-    /// True where [`prefetch`](Self::prefetch) does something: a reader need not hold itself what it comes to later.
+    /// True if [`prefetch`](Self::prefetch) has an effect, so that a sequential reader needs only small buffers.
     fn prefetches(&self) -> bool {
         false
     }

@@ -78,7 +78,7 @@ pub(super) fn wait_for_compact(core: &DbCore, options: &WaitForCompactOptions) -
         flush_all(core)?;
     }
     core.jobs.wait_until_idle(clock, wait)?;
-    // A compaction's thread removes its inputs when others may begin already: whoever waited finds them gone.
+    // A compaction's thread removes the inputs after the scheduler has counted the job as ended.
     let awaited = if options.wait_for_purge { Awaited::All } else { Awaited::CleanUps };
     core.files.wait_within(awaited, || wait.time_left(clock))?;
     if options.close_db { close(core) } else { Ok(()) }

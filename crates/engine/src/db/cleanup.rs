@@ -15,8 +15,8 @@ pub(crate) fn delete_obsolete_files(core: &DbCore) {
     }
 }
 
-/// Lets a thread of the database remove what a version held until now: who lets it go must not block, and may hold
-/// locks of the database.
+/// Asks for a clean-up when a version is dropped. The thread that drops it must not block and may hold locks of the
+/// database, so another thread removes the files.
 #[derive(Debug)]
 pub(super) struct Releases(pub(super) Weak<DbCore>);
 
@@ -28,7 +28,7 @@ impl ReleaseObserver for Releases {
     }
 }
 
-/// Lets a thread of the database remove what nothing needs any more, if something waits for that.
+/// Starts a clean-up on a thread of the database, if a table is left that only a dropped version can have held.
 pub(crate) fn request_cleanup(core: &Arc<DbCore>) {
     if let Some(turn) = core.files.request_cleanup() {
         let job_core = Arc::clone(core);
@@ -53,14 +53,14 @@ pub(super) fn delete_unneeded_files(core: &DbCore) {
 
 /// In this order: a file that a job hands over in between is live, and one that is made in between is newer.
 fn needed_files(core: &DbCore) -> NeededFiles {
-    core.files.begin_look();
+    let scan = core.files.scan_for_zombies();
     let next = core.versions.next_file_number();
     let min_pending_output = core.files.oldest_pending().map_or(next, |pending| pending.min(next));
     // Before the versions: what memtables let go of meanwhile is in one of them.
     let kept = core.files.kept();
     let mut live = core.versions.live_files();
     live.blob_files.extend(kept);
-    core.files.end_look(!live.zombie_tables.is_empty());
+    scan.end(!live.zombie_tables.is_empty());
     let oldest_log = core.writes.logs().oldest();
     let min_log = core.versions.oldest_needed_log();
     NeededFiles {

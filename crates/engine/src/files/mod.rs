@@ -22,10 +22,10 @@
 //! With an `SstFileManager` ([`deletion`]) a file is removed when it has become trash, whose name counts as none of the
 //! database; what becomes of it then is the manager's business, also after the database was closed.
 //!
-//! Tables that only a reader or a job still holds (zombies) stay until it lets go: the version that goes then, whoever
-//! held it (an iterator, a point lookup, a thread that chooses a compaction), asks for a clean-up. A thread of the
-//! database does it, once for all that ask before it begins. Before, only iterators asked: the inputs of the last
-//! compaction of an idle database stayed until the next job if some other thread held their version for a moment.
+//! Tables of an older version that an iterator, a point lookup or a job still holds (zombies) stay until the version is
+//! dropped. Its drop requests a clean-up, which a thread of the database performs, once for all requests before its
+//! begin. When only iterators requested clean-ups, the inputs of an idle database's last compaction stayed until the
+//! next job if a point lookup, or the choice of a compaction, held their version at the wrong moment.
 
 pub(crate) mod deletion;
 pub(crate) mod log_directory;
@@ -80,17 +80,17 @@ struct State {
     known: BTreeMap<PathBuf, BTreeSet<String>>,
 }
 
-/// What runs behind jobs and the open.
+/// Background work that a caller can wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Awaited {
-    /// Clean-ups: with them the inputs of compactions are gone.
+    /// Clean-ups, which remove the inputs of compactions.
     CleanUps,
-    /// Tables that are opened behind the open, too.
+    /// Clean-ups, and the opening of tables that an open left for later.
     All,
 }
 
 impl State {
-    fn is_at_work(&self, awaited: Awaited) -> bool {
+    fn is_running(&self, awaited: Awaited) -> bool {
         match awaited {
             Awaited::CleanUps => self.cleanups > 0,
             Awaited::All => self.cleanups > 0 || self.openings > 0,
@@ -116,8 +116,8 @@ pub(crate) struct FileRegistry {
     log: Arc<InfoLog>,
     /// The last clean-up left tables that only readers held.
     has_zombies: AtomicBool,
-    /// Clean-ups that find out what is needed: what is let go meanwhile may be held in their eyes.
-    looking: AtomicUsize,
+    /// Scans for zombies that run now. One of them may count a version that is dropped meanwhile as held.
+    zombie_scans: AtomicUsize,
     state: Mutex<State>,
     /// A clean-up is over.
     ended: Condvar,
@@ -145,7 +145,7 @@ impl FileRegistry {
             deletion,
             log,
             has_zombies: AtomicBool::new(false),
-            looking: AtomicUsize::new(0),
+            zombie_scans: AtomicUsize::new(0),
             state: Mutex::new(State { is_stopped: directory_lock.is_none(), ..State::default() }),
             ended: Condvar::new(),
             directory_lock: Mutex::new(directory_lock),
@@ -334,10 +334,10 @@ impl FileRegistry {
         Some(CleanUp { files: Arc::clone(self), is_request: false })
     }
 
-    /// A clean-up for another thread, because a version was let go. `None` when no table waits for that, and when one
-    /// was asked for that has not begun.
+    /// A clean-up for another thread, after the drop of a version. `None` when no zombie is left, and when a request
+    /// is pending already.
     pub(crate) fn request_cleanup(self: &Arc<Self>) -> Option<CleanUp> {
-        if !self.has_zombies.load(Ordering::SeqCst) && self.looking.load(Ordering::SeqCst) == 0 {
+        if !self.has_zombies.load(Ordering::SeqCst) && self.zombie_scans.load(Ordering::SeqCst) == 0 {
             return None;
         }
         let mut state = self.state.lock();
@@ -381,7 +381,7 @@ impl FileRegistry {
     /// That of `time_left`.
     pub(crate) fn wait_within(&self, awaited: Awaited, time_left: impl Fn() -> Result<Option<Duration>>) -> Result<()> {
         let mut state = self.state.lock();
-        while state.is_at_work(awaited) {
+        while state.is_running(awaited) {
             match time_left()? {
                 None => self.ended.wait(&mut state),
                 Some(left) => drop(self.ended.wait_for(&mut state, left)),
@@ -401,19 +401,12 @@ impl FileRegistry {
         drop(lock);
     }
 
-    /// Before it is found out what is needed. A version that is let go from now on asks for a clean-up: it may have
-    /// been seen as held.
-    pub(crate) fn begin_look(&self) {
-        self.looking.fetch_add(1, Ordering::SeqCst);
+    /// Begins a scan for zombies, before the live versions are listed. Until it ends, every drop of a version requests
+    /// a clean-up: the scan may have counted the version as held.
+    pub(crate) fn scan_for_zombies(&self) -> ZombieScan<'_> {
+        self.zombie_scans.fetch_add(1, Ordering::SeqCst);
         self.has_zombies.store(false, Ordering::SeqCst);
-    }
-
-    /// What was found: whether tables are left that only readers hold.
-    pub(crate) fn end_look(&self, has_zombies: bool) {
-        if has_zombies {
-            self.has_zombies.store(true, Ordering::SeqCst);
-        }
-        self.looking.fetch_sub(1, Ordering::SeqCst);
+        ZombieScan(self)
     }
 
     /// Removes what is not needed of what lies in the directories. `may_remove_logs` is asked before the first log
@@ -514,6 +507,24 @@ impl Drop for OpeningTurn {
     fn drop(&mut self) {
         self.0.state.lock().openings -= 1;
         self.0.ended.notify_all();
+    }
+}
+
+/// A scan that [`FileRegistry::scan_for_zombies`] began.
+pub(crate) struct ZombieScan<'a>(&'a FileRegistry);
+
+impl ZombieScan<'_> {
+    /// Ends the scan with its result.
+    pub(crate) fn end(self, has_zombies: bool) {
+        if has_zombies {
+            self.0.has_zombies.store(true, Ordering::SeqCst);
+        }
+    }
+}
+
+impl Drop for ZombieScan<'_> {
+    fn drop(&mut self) {
+        self.0.zombie_scans.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -648,12 +659,11 @@ mod tests {
     fn clean_ups_that_are_asked_for_together_are_one() {
         let (_, files) = registry(&[]);
         assert!(files.request_cleanup().is_none(), "no reader holds anything");
-        files.begin_look();
-        drop(files.request_cleanup().expect("what is let go while it is looked may be seen as held"));
-        files.end_look(false);
+        let scan = files.scan_for_zombies();
+        drop(files.request_cleanup().expect("the scan may have counted a dropped version as held"));
+        scan.end(false);
         assert!(files.request_cleanup().is_none(), "nothing was held");
-        files.begin_look();
-        files.end_look(true);
+        files.scan_for_zombies().end(true);
         let mut first = files.request_cleanup().expect("a reader let go");
         assert!(files.request_cleanup().is_none(), "the first has not looked yet");
         first.begin();

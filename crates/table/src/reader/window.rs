@@ -7,12 +7,12 @@
 //!          |==|==|==|==|                            double with each window, clipped where the scan is known to end
 //! ```
 //!
-//! Where the system reads ahead when it is asked to ([`RandomAccessFile::prefetches`]), a fixed readahead is what it is
-//! asked for, and windows copy at most [`COPIED_BYTES`] of it at a time: what is ahead lies in the page cache once, and
-//! not in memory of the scan, too. Compactions with 2 MiB for each input held 17 MB more, and were no faster.
+//! For a file that can be prefetched ([`RandomAccessFile::prefetches`]) a fixed readahead is prefetched into the page
+//! cache, and a window copies at most [`COPIED_BYTES`] of it. Windows of the whole readahead, 2 MiB for each input of a
+//! compaction, took 12 MB more memory and were no faster (docs/bounded-reads.md).
 //!
 //! ```text
-//! |== window ==|----- asked for ---------|                  half of it is left when more is asked for
+//! |== window ==|------ prefetched -------|                  the next prefetch begins when half of it is used
 //! ```
 //!
 //! With direct I/O a window is whole device units; the next one begins behind it, so that no unit is read twice.
@@ -32,7 +32,7 @@ const JOINT_BYTES: u64 = 4096;
 /// Shorter requests are not aligned so.
 const MIN_JOINED_BYTES: u64 = 128 << 10;
 
-/// What a window copies of what the system reads ahead: it stays in the cache of a processor core.
+/// Largest window over prefetched bytes: small enough for the cache of a processor core.
 const COPIED_BYTES: u64 = 128 << 10;
 
 /// Bytes of `initial_bytes` beyond this may be read even if the scan has not used as many.
@@ -43,7 +43,7 @@ const DEFAULT_INITIAL_BYTES: u64 = 8 << 10;
 pub(crate) struct WindowPolicy {
     /// Bytes behind the block that is needed, from the first read on; 0: as the scan goes.
     pub(crate) fixed_bytes: u64,
-    /// Bytes that the system is asked to read ahead of a fixed window; 0: none.
+    /// Bytes to prefetch beyond the start of a fixed window; 0: none.
     pub(crate) prefetched_bytes: u64,
     /// First automatic window behind the block that is needed.
     pub(crate) initial_bytes: u64,
@@ -63,7 +63,7 @@ impl WindowPolicy {
     pub(crate) fn new(table: &BlockBasedTableOptions, options: &TableReadOptions, file: &dyn RandomAccessFile) -> Self {
         let max_bytes = table.max_auto_readahead_size as u64;
         let readahead = options.readahead_bytes as u64;
-        // A scan that pauses, or reads on while it is in a window, has no thread that waits for the copy.
+        // Scans that pause, and scans with `async_io`, start the reads of their windows themselves.
         let prefetches = file.prefetches() && !options.pauses && !options.async_io;
         let (fixed_bytes, prefetched_bytes) =
             if prefetches && readahead > COPIED_BYTES { (COPIED_BYTES, readahead) } else { (readahead, 0) };
@@ -118,8 +118,9 @@ pub(crate) struct Window {
     last_asked: Range<u64>,
     is_last_exact: bool,
     is_last_bounded: bool,
-    /// What the system was asked for, and where the scan is known to go at least.
+    /// The range prefetched so far.
     prefetched: Range<u64>,
+    /// Nothing beyond it is prefetched: the end of what a forward scan is known to read.
     sure_end: u64,
     /// The next piece, in flight.
     ahead: Option<(Range<u64>, PendingRead)>,
@@ -380,8 +381,7 @@ impl Window {
         Ok(())
     }
 
-    /// Asks the system for what a forward scan comes to behind `rest`, and for `rest`, when half of what it was asked
-    /// for is used.
+    /// Prefetches `rest` and what a forward scan reads behind it, once half of the last prefetch is used.
     fn prefetch(&mut self, file: &dyn RandomAccessFile, rest: &Range<u64>) {
         let bytes = self.policy.prefetched_bytes;
         let goes_on = self.prefetched.start <= rest.start && rest.start <= self.prefetched.end;

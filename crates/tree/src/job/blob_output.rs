@@ -81,7 +81,7 @@ impl<'a> BlobOutput<'a> {
     fn create(&self, number: FileNumber) -> Result<BlobFileWriter> {
         let context = self.plan.context;
         let params = BlobFileParams {
-            directory: context.family.blob_directory(),
+            directory: &context.family.blob_directory,
             number,
             column_family_id: context.family.id,
             compression: context.family.options.settings.blob_compression_type,
@@ -97,7 +97,7 @@ impl<'a> BlobOutput<'a> {
         let context = self.plan.context;
         let Some(open) = self.open.take() else { return Ok(None) };
         let file = open.finish(&*context.file_system, context.family.id)?;
-        let path = context.family.blob_directory().join(file_name::blob(file.number));
+        let path = context.family.blob_directory.join(file_name::blob(file.number));
         self.env.note_output(path, BlobFileMetadata::new(file.clone()).file_size_bytes())?;
         Ok(Some(file))
     }

@@ -28,7 +28,7 @@ pub(super) fn copy_inputs(context: &JobContext, choice: &CompactionChoice, env: 
     let directory = family.table_cache.paths().directory(choice.output_path_id);
     let written = WrittenFiles {
         table_directory: directory.to_path_buf(),
-        blob_directory: family.blob_directory().to_path_buf(),
+        blob_directory: family.blob_directory.clone(),
         ..WrittenFiles::default()
     };
     let mut output = JobOutput { written, ..JobOutput::default() };

@@ -159,14 +159,6 @@ impl fmt::Debug for JobContext {
     }
 }
 
-impl FamilyContext {
-    /// Where new blob files go.
-    #[must_use]
-    pub fn blob_directory(&self) -> &Path {
-        &self.blob_directory
-    }
-}
-
 /// The files that a job has made. Their numbers are reserved until the caller gives them back.
 #[derive(Clone, Debug, Default)]
 pub struct WrittenFiles {

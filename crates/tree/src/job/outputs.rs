@@ -109,7 +109,7 @@ impl<'a> TableOutput<'a> {
         let is_bounded = plan.context.family.options.target_file_size_is_upper_bound;
         let written = WrittenFiles {
             table_directory: plan.directory().to_path_buf(),
-            blob_directory: plan.context.family.blob_directory().to_path_buf(),
+            blob_directory: plan.context.family.blob_directory.clone(),
             ..WrittenFiles::default()
         };
         Ok(Self {

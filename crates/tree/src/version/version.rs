@@ -21,10 +21,10 @@ pub struct LevelSummary {
     pub size_bytes: u64,
 }
 
-/// Is told of versions that nobody holds any more: files that only they had may go.
+/// Observer of the drops of versions: files that only a dropped version had may be removed.
 pub trait ReleaseObserver: std::fmt::Debug + Send + Sync {
-    /// Called by the thread that let go of a version, which may hold the locks of its set and those of whoever changes
-    /// the tree: it must wait for none of them.
+    /// Called by the thread that drops the last reference to a version. The thread may hold the lock of the version set
+    /// and locks of the engine, so an implementation may only acquire locks under which no other is acquired.
     fn on_version_released(&self);
 }
 
@@ -104,7 +104,7 @@ impl Version {
         }
     }
 
-    /// Who is told when nobody holds the version any more; the first that is given counts.
+    /// Sets the observer of the version's drop; a later call changes nothing.
     pub(super) fn set_observer(&self, observer: &Arc<dyn ReleaseObserver>) {
         self.observer.get_or_init(|| Arc::clone(observer));
     }

@@ -110,7 +110,7 @@ pub struct LoggedRead {
 struct ReadLog {
     logging: bool,
     reads: Vec<LoggedRead>,
-    /// `None`: readers are told that nothing is read ahead for them.
+    /// `None` while prefetching is off.
     prefetches: Option<Vec<(PathBuf, Range<u64>)>>,
 }
 
@@ -174,13 +174,13 @@ impl MemoryFileSystem {
         std::mem::take(&mut self.shared.reads.lock().reads)
     }
 
-    /// Lets buffered files say that [`prefetch`](RandomAccessFile::prefetch) does something, and records what it is
-    /// asked for; or ends that. At first they do not.
+    /// Turns prefetching on or off (at first off). While it is on, [`prefetches`](RandomAccessFile::prefetches) of a
+    /// buffered file is true, and ranges of [`prefetch`](RandomAccessFile::prefetch) are recorded.
     pub fn set_prefetching(&self, prefetching: bool) {
         self.shared.reads.lock().prefetches = prefetching.then(Vec::new);
     }
 
-    /// What was asked for ahead since the last call: the file and the range.
+    /// The ranges that were prefetched since the last call, each with its file.
     #[must_use]
     pub fn take_prefetches(&self) -> Vec<(PathBuf, Range<u64>)> {
         self.shared.reads.lock().prefetches.as_mut().map(std::mem::take).unwrap_or_default()

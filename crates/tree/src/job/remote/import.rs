@@ -60,7 +60,7 @@ pub fn import(
     let mut output = JobOutput {
         written: WrittenFiles {
             table_directory: directory,
-            blob_directory: context.family.blob_directory().to_path_buf(),
+            blob_directory: context.family.blob_directory.clone(),
             ..WrittenFiles::default()
         },
         read: EntriesRead { entries: stats.num_input_records, is_exact: stats.has_accurate_num_input_records },

@@ -271,7 +271,7 @@ impl VersionSet {
         held
     }
 
-    /// Has `observer` told of each version that nobody holds any more, from the current ones on.
+    /// Sets the observer of the drops of versions: of the current ones and of all later ones.
     pub fn observe_releases(&self, observer: Arc<dyn ReleaseObserver>) {
         let mut state = self.state.lock();
         state.families.values().for_each(|family| family.current.set_observer(&observer));

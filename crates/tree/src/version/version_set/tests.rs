@@ -460,7 +460,7 @@ impl ReleaseObserver for Releases {
 }
 
 #[test]
-fn whoever_lets_a_version_go_last_tells_its_observer() {
+fn the_last_drop_of_a_version_tells_its_observer() {
     let file_system = new_database();
     let version_set = open(&file_system, &["default"]).unwrap();
     let releases = Arc::new(Releases::default());
@@ -472,5 +472,5 @@ fn whoever_lets_a_version_go_last_tells_its_observer() {
     drop(first);
     assert_eq!(count(), 1);
     version_set.log_and_apply(vec![adding(0, new_file(&version_set, 0, "c..d", 1))]).unwrap();
-    assert_eq!(count(), 2, "nobody but the set held the second");
+    assert_eq!(count(), 2, "only the set held the second");
 }
