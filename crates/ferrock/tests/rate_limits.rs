@@ -232,9 +232,10 @@ fn jobs_ask_for_what_the_mode_limits() {
     }
 }
 
-/// While writers are slowed down, the jobs that they wait for come first.
+/// While writers are slowed down, a compaction has the priority of a flush, and no more: a flush that began before would
+/// wait for it, and the writers for the flush.
 #[test]
-fn jobs_come_first_while_writers_are_stalled() {
+fn compactions_are_as_urgent_as_flushes_while_writers_are_stalled() {
     let recorder = Recorder::new(LimiterMode::AllIo);
     let db = open(Arc::new(MemoryFileSystem::new()), "/db", Arc::<Recorder>::clone(&recorder), |options, family| {
         family.disable_auto_compactions = false;
@@ -249,7 +250,7 @@ fn jobs_come_first_while_writers_are_stalled() {
         .unwrap();
     db.wait_for_background_work().unwrap();
     let asked = recorder.take();
-    assert_eq!(asked.keys().collect::<Vec<_>>(), [&IoPriority::User], "compaction: {asked:?}");
+    assert_eq!(asked.keys().collect::<Vec<_>>(), [&IoPriority::High], "compaction: {asked:?}");
 }
 
 fn write_options(rate_limiter_priority: Option<IoPriority>) -> WriteOptions {

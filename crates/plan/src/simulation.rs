@@ -312,14 +312,22 @@ impl<'a> Simulation<'a> {
     /// The rate at which the writer may put now.
     fn rate(&mut self, wanted: f64) -> f64 {
         let family = self.setting.family;
+        let flushing = self.flushes.iter().map(|flush| flush.1.size_bytes).sum::<u64>();
+        let puts_waiting = self.waiting.iter().map(|memtable| memtable.1).sum::<u64>();
+        let unflushed_bytes = flushing + puts_waiting * self.setting.entry_bytes;
         let input = stall::StallInput {
             num_unflushed_memtables: self.waiting.len() + self.flushes.len(),
             num_level_0_files: picker::num_counted_runs(family, &self.tree.version),
             compaction_needed_bytes: self.tree.version.estimated_compaction_needed_bytes(family),
+            looming_bytes: self.tree.version.looming_compaction_needed_bytes(family, unflushed_bytes),
         };
         let most = self.setting.db.delayed_write_rate.max(1) as f64;
         let is_debt_growing = input.compaction_needed_bytes >= self.last_needed;
         self.last_needed = input.compaction_needed_bytes;
+        let wanted = match stall::way_to_stop(family, &input) {
+            0.0 => wanted,
+            way => wanted.min(most * (1.0 - way)),
+        };
         match stall::stall_condition(family, &input) {
             stall::StallCondition::Normal => {
                 self.delayed_rate = most;

@@ -6,12 +6,13 @@
 //! ```
 //!
 //! [`TokenBucket`] refills at a fixed rate and holds at most what flows in one refill period (a tenth of a second by
-//! default), so a burst never exceeds that. Larger requests are granted in pieces, so that requests of higher priority
-//! are served in between. Time and waiting come from a [`Clock`], so that tests control them.
+//! default), so a burst never exceeds that. Larger requests are granted in pieces, so that others are served in between:
+//! those of higher priority first, those of one priority in turn (`queue.rs`). Time and waiting come from a [`Clock`],
+//! so that tests control them.
 //!
-//! A limiter says which [`IoKind`] it limits ([`LimiterMode`]): a file asks it for no other. A request that was passed
-//! over `fairness` times is served whatever its priority. RocksDB draws lots instead, and always serves requests of
-//! users first; the count needs no random numbers, and starves no compaction.
+//! A limiter says which [`IoKind`] it limits ([`LimiterMode`]): a file asks it for no other. Where requests of a priority
+//! were passed over `fairness` times, the oldest of them is served next. RocksDB draws lots instead, and always serves
+//! requests of users first; the count needs no random numbers, and starves no compaction.
 //!
 //! An *auto-tuned* bucket has the lowest rate that its requests need, between a twentieth of a largest one and that, by
 //! RocksDB's rules: it begins at half. After every hundred refill periods it looks in how many of them a request had to
@@ -20,6 +21,8 @@
 //! Tried and lost: filling the bucket once a period, as RocksDB does. Waiting threads then wake together, and tokens
 //! that come between two refills make nothing faster.
 
+mod queue;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +30,7 @@ use std::time::Duration;
 use ferrock_base::clock::Clock;
 use ferrock_base::{Error, Result};
 use parking_lot::Mutex;
+use queue::{Ticket, WaitQueue};
 
 /// How urgent a request is. Requests of a higher priority are served first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -155,7 +159,7 @@ struct BucketState {
     /// Tokens in byte-microseconds: one byte is a million of them, so that refilling never rounds.
     available: u128,
     refilled_at_us: u64,
-    waiting: [usize; 4],
+    waiting: WaitQueue,
     granted_bytes: [u64; 4],
     requests: [u64; 4],
     tuning: Option<Tuning>,
@@ -183,10 +187,12 @@ pub struct TokenBucket {
 
 const DEFAULT_REFILL_PERIOD: Duration = Duration::from_millis(100);
 const MAX_REFILL_PERIOD: Duration = Duration::from_secs(3600);
-/// A request that was passed over this often is served whatever its priority, so that none starves.
+/// Where requests of a priority were passed over this often, the oldest of them is next, so that none starves.
 const DEFAULT_FAIRNESS: u32 = 10;
 const MAX_FAIRNESS: u32 = 100;
 const BYTE: u128 = 1_000_000;
+/// The shortest sleep of a thread whose turn has not come: another thread is about to wake up.
+const MIN_TURN_WAIT_US: u64 = 50;
 /// Refill periods after which an auto-tuned bucket is tuned.
 const INTERVALS_PER_TUNING: u64 = 100;
 /// The largest rate is this many times the lowest.
@@ -259,19 +265,19 @@ impl BucketState {
         self.available = (self.available + refill).min(u128::from(self.capacity_bytes()) * BYTE);
     }
 
-    /// Takes the tokens, or returns how long (in microseconds) to wait before the next attempt.
-    fn take(&mut self, bytes: u64, priority: IoPriority, may_be_passed_over: bool) -> std::result::Result<(), u64> {
-        let needed = u128::from(bytes) * BYTE;
-        let rank = priority as usize;
-        let outranked = may_be_passed_over && self.waiting[rank + 1..].iter().any(|&count| count > 0);
-        if self.available < needed || outranked {
-            // Requests of higher priority will take the available tokens first, so this one needs as many new ones.
-            let missing = if outranked { needed } else { needed - self.available };
-            let wait_us = missing.div_ceil(u128::from(self.bytes_per_second));
-            return Err(u64::try_from(wait_us).unwrap_or(u64::MAX).max(1));
+    /// Takes the tokens of a piece that waits, or returns how long (in microseconds) to wait before the next attempt.
+    fn take(&mut self, ticket: &Ticket, fairness: u32) -> std::result::Result<(), u64> {
+        let needed = u128::from(ticket.bytes()) * BYTE;
+        let is_next = self.waiting.is_next(ticket, fairness);
+        if !is_next || self.available < needed {
+            let ahead = if is_next { 0 } else { u128::from(self.waiting.bytes_ahead(ticket)) * BYTE };
+            let missing = (needed + ahead).saturating_sub(self.available);
+            let wait_us = u64::try_from(missing.div_ceil(u128::from(self.bytes_per_second))).unwrap_or(u64::MAX);
+            return Err(wait_us.max(if is_next { 1 } else { MIN_TURN_WAIT_US }));
         }
         self.available -= needed;
-        self.granted_bytes[rank] += bytes;
+        self.waiting.grant(ticket);
+        self.granted_bytes[ticket.rank()] += ticket.bytes();
         Ok(())
     }
 }
@@ -310,7 +316,7 @@ impl TokenBucket {
             single_burst_bytes: options.single_burst_bytes,
             available: 0,
             refilled_at_us: since_us,
-            waiting: [0; 4],
+            waiting: WaitQueue::default(),
             granted_bytes: [0; 4],
             requests: [0; 4],
             tuning: options.auto_tuned.then_some(tuning),
@@ -364,31 +370,25 @@ impl TokenBucket {
     }
 
     fn request_piece(&self, left: u64, priority: IoPriority) -> u64 {
-        let mut passed_over = 0;
-        let mut counted = false;
+        let mut waiting: Option<Ticket> = None;
         loop {
             let mut state = self.state.lock();
             let now_us = self.clock.monotonic_us();
             state.refill(now_us);
             state.tune(now_us);
-            let piece = left.min(state.burst_bytes());
-            let outcome = state.take(piece, priority, passed_over < self.fairness);
-            if outcome.is_err()
-                && let Some(tuning) = &mut state.tuning
-            {
+            let burst_bytes = state.burst_bytes();
+            let mut ticket = waiting.unwrap_or_else(|| state.waiting.join(priority, left.min(burst_bytes)));
+            state.waiting.shrink(&mut ticket, burst_bytes);
+            waiting = Some(ticket);
+            let wait_us = match state.take(&ticket, self.fairness) {
+                Ok(()) => return ticket.bytes(),
+                Err(wait_us) => wait_us,
+            };
+            if let Some(tuning) = &mut state.tuning {
                 tuning.note_wait(now_us);
             }
-            if outcome.is_err() != counted {
-                counted = !counted;
-                let waiting = &mut state.waiting[priority as usize];
-                *waiting = if counted { *waiting + 1 } else { *waiting - 1 };
-            }
             drop(state);
-            match outcome {
-                Ok(()) => return piece,
-                Err(wait_us) => self.clock.sleep(Duration::from_micros(wait_us)),
-            }
-            passed_over += 1;
+            self.clock.sleep(Duration::from_micros(wait_us));
         }
     }
 }

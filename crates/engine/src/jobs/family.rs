@@ -115,10 +115,13 @@ impl FamilyJobs {
 
     fn stall_input(&self, options: &ColumnFamilyOptions) -> StallInput {
         let version = Arc::clone(&self.data.super_version.load().version);
+        let unflushed_bytes = self.immutable.iter().map(|immutable| immutable.memtable.approximate_memory_bytes());
+        let unflushed_bytes = unflushed_bytes.sum::<usize>() as u64;
         StallInput {
             num_unflushed_memtables: self.immutable.len(),
             num_level_0_files: picker::num_counted_runs(options, &version),
             compaction_needed_bytes: version.estimated_compaction_needed_bytes(options),
+            looming_bytes: version.looming_compaction_needed_bytes(options, unflushed_bytes),
         }
     }
 
@@ -156,6 +159,7 @@ impl FamilyJobs {
             condition,
             bytes: input.compaction_needed_bytes,
             is_near_stop: stall::is_near_stop(&options, &input),
+            way_to_stop: stall::way_to_stop(&options, &input),
             is_behind: stall::is_behind(&options, &input),
         };
         let before_of_family = controller.update(self.data.id, debt).told();

@@ -13,7 +13,7 @@
 
 use ferrock_base::clock::{Alarm, Clock};
 use ferrock_options::WriteStallCondition;
-use ferrock_tree::compaction::picker::stall::{DelayTrend, next_delayed_rate};
+use ferrock_tree::compaction::picker::stall::{DelayTrend, MIN_DELAYED_RATE, next_delayed_rate};
 use ferrock_vfs::{IoPriority, RateLimiter, TokenBucket};
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -47,13 +47,15 @@ impl StallCondition {
 }
 
 /// How far the jobs of a column family are behind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct FamilyDebt {
     pub(crate) condition: StallCondition,
     /// What compactions must rewrite.
     pub(crate) bytes: u64,
     /// Close to a stop.
     pub(crate) is_near_stop: bool,
+    /// The part of the way to a stop that is behind the writers, once what they wrote is flushed.
+    pub(crate) way_to_stop: f64,
     /// Writes that can wait have to.
     pub(crate) is_behind: bool,
 }
@@ -64,6 +66,10 @@ const LOW_PRI_BYTES_PER_SECOND: u64 = 1 << 20;
 const RECOVERY_FACTOR: f64 = 1.4;
 /// A sleep while the rate rises is no longer than this: it would be by a rate that is over.
 const MAX_RECOVERING_SLEEP_US: u64 = 200_000;
+/// Nor is any other than this.
+const MAX_SLEEP_US: u64 = 60_000_000;
+/// A rate that is so much higher than before wakes a writer that sleeps by the old one.
+const WAKING_FACTOR: f64 = 1.2;
 /// The bucket is refilled this often.
 const REFILL_US: u64 = 1000;
 
@@ -81,14 +87,42 @@ struct State {
     next_refill_us: u64,
     /// Since then the rate rises.
     recovering_since_us: Option<u64>,
+    /// Column families on their way to a stop, with how far they are.
+    ways_to_stop: HashMap<u32, f64>,
+    /// The rate that is left to writers by these.
+    bound: Option<u64>,
 }
 
 impl State {
     /// The rate, as far as it has risen by now.
-    fn rate_at(&self, now_us: u64) -> u64 {
+    fn risen_rate(&self, now_us: u64) -> u64 {
         let Some(since) = self.recovering_since_us else { return self.rate };
         let seconds = now_us.saturating_sub(since) as f64 / 1e6;
         ((self.rate as f64 * seconds.min(40.0).exp2()) as u64).min(self.max_rate)
+    }
+
+    /// What writers get now.
+    fn rate_at(&self, now_us: u64) -> u64 {
+        self.risen_rate(now_us).min(self.bound.unwrap_or(u64::MAX))
+    }
+
+    fn update_bound(&mut self, column_family: u32, way_to_stop: f64) {
+        if way_to_stop > 0.0 {
+            self.ways_to_stop.insert(column_family, way_to_stop);
+        } else if self.ways_to_stop.remove(&column_family).is_none() {
+            return;
+        }
+        let farthest = self.ways_to_stop.values().copied().max_by(f64::total_cmp);
+        self.bound = farthest.map(|way| ((self.max_rate as f64 * (1.0 - way)) as u64).max(MIN_DELAYED_RATE));
+    }
+
+    /// The rate changed from `before`: what writers owe costs less time, or more.
+    fn rescale(&mut self, before: u64, now_us: u64) {
+        let owed_us = self.next_refill_us.saturating_sub(now_us);
+        let scaled = u128::from(owed_us) * u128::from(before) / u128::from(self.rate_at(now_us).max(1));
+        if owed_us > 0 {
+            self.next_refill_us = now_us + u64::try_from(scaled).unwrap_or(u64::MAX).min(MAX_SLEEP_US);
+        }
     }
 
     /// A column family goes from one condition to another.
@@ -140,6 +174,8 @@ impl WriteController {
                 credit_bytes: 0,
                 next_refill_us: 0,
                 recovering_since_us: None,
+                ways_to_stop: HashMap::new(),
+                bound: None,
             }),
             low_pri: TokenBucket::new(LOW_PRI_BYTES_PER_SECOND, Arc::clone(&clock)),
             clock,
@@ -166,7 +202,8 @@ impl WriteController {
 
     /// Bytes a second that writers get while delayed.
     pub(crate) fn delayed_rate(&self) -> u64 {
-        self.state.lock().rate
+        let state = self.state.lock();
+        state.rate.min(state.bound.unwrap_or(u64::MAX))
     }
 
     /// Takes how far the jobs of a column family are behind. Returns the family's condition until now.
@@ -174,8 +211,11 @@ impl WriteController {
         let mut state = self.state.lock();
         let before = state.debts.insert(column_family, debt).unwrap_or_default();
         state.count(before, debt);
+        let now_us = self.clock.monotonic_us();
+        let rate_before = state.rate_at(now_us);
+        state.update_bound(column_family, debt.way_to_stop);
         if debt.condition != StallCondition::Normal {
-            state.rate = state.rate_at(self.clock.monotonic_us());
+            state.rate = state.risen_rate(now_us);
             state.recovering_since_us = None;
         }
         if debt.condition == StallCondition::Delayed {
@@ -193,7 +233,12 @@ impl WriteController {
         } else if debt.condition == StallCondition::Normal && before.condition != StallCondition::Normal {
             state.rate = ((state.rate as f64 * RECOVERY_FACTOR) as u64).min(state.max_rate);
         }
+        state.rescale(rate_before, now_us);
+        let is_much_higher = state.rate_at(now_us) as f64 > rate_before as f64 * WAKING_FACTOR;
         self.publish(&mut state);
+        if is_much_higher {
+            self.relief.ring();
+        }
         before.condition
     }
 
@@ -209,6 +254,7 @@ impl WriteController {
         if let Some(before) = state.debts.remove(&column_family) {
             state.count(before, FamilyDebt::default());
         }
+        state.update_bound(column_family, 0.0);
         self.publish(&mut state);
     }
 
@@ -220,9 +266,12 @@ impl WriteController {
         };
         let is_behind = worst != StallCondition::Normal || state.behind > 0;
         self.is_behind.store(is_behind, Ordering::Relaxed);
-        if worst == StallCondition::Normal && state.rate < state.max_rate && self.condition() != StallCondition::Normal
+        if worst == StallCondition::Normal && self.condition() != StallCondition::Normal && state.rate < state.max_rate
         {
             state.recovering_since_us.get_or_insert_with(|| self.clock.monotonic_us());
+            worst = StallCondition::Recovering;
+        }
+        if worst == StallCondition::Normal && state.bound.is_some() {
             worst = StallCondition::Recovering;
         }
         if self.condition.swap(worst as u8, Ordering::AcqRel) != worst as u8 {
@@ -273,11 +322,13 @@ impl WriteController {
         let mut state = self.state.lock();
         let rate = state.rate_at(now);
         let is_recovering = state.recovering_since_us.is_some();
-        if is_recovering && rate >= state.max_rate {
+        if is_recovering && state.risen_rate(now) >= state.max_rate {
             state.rate = state.max_rate;
             state.recovering_since_us = None;
             self.publish(&mut state);
-            return Duration::ZERO;
+            if !self.bounds_rate() {
+                return Duration::ZERO;
+            }
         }
         if state.credit_bytes >= bytes {
             state.credit_bytes -= bytes;
@@ -297,7 +348,7 @@ impl WriteController {
                 return Duration::ZERO;
             }
         }
-        let most_us = if is_recovering { MAX_RECOVERING_SLEEP_US } else { 60_000_000 };
+        let most_us = if is_recovering { MAX_RECOVERING_SLEEP_US } else { MAX_SLEEP_US };
         let missing = u128::from(bytes - state.credit_bytes);
         state.credit_bytes = 0;
         let missing_us = u64::try_from(missing * 1_000_000 / rate).unwrap_or(u64::MAX).min(most_us);

@@ -69,7 +69,7 @@ fn copy(
     };
     let mut from = context.file_system.open_sequential(&source, &SequentialOptions::default())?;
     let mut to = context.file_system.create_writable(&target, &options)?;
-    let priority = if env.are_writers_stalled() { IoPriority::User } else { IoPriority::Low };
+    let priority = if env.are_writers_stalled() { IoPriority::High } else { IoPriority::Low };
     to.set_rate_limiter(context.db.components.rate_limiter.clone(), priority);
     let reads = context.db.components.rate_limiter.as_ref().filter(|limiter| limiter.limits(IoKind::Read));
     let wanted = context.family.options.compaction_options_fifo.trivial_copy_buffer_size;

@@ -45,10 +45,18 @@ impl OutputPlan<'_> {
         self.reason != TableFileCreationReason::Compaction
     }
 
-    /// The priority at which the job asks the rate limiter now: as its kind has, and before all others while writers
-    /// are stalled, because they wait for what it does.
+    /// The priority at which the job asks the rate limiter now: as its kind has, and more while writers are stalled,
+    /// because they wait for what it does.
+    ///
+    /// A file keeps the priority that it was opened with. So a compaction gets no more than that of a flush, unlike in
+    /// RocksDB, where both become `User`: the flush that the writers wait for may have begun before they were stalled,
+    /// and would wait for all of the compactions that begin meanwhile.
     pub(super) fn io_priority(&self, env: &dyn JobEnv) -> IoPriority {
-        if env.are_writers_stalled() { IoPriority::User } else { self.priority }
+        match (env.are_writers_stalled(), self.is_flush()) {
+            (false, _) => self.priority,
+            (true, true) => IoPriority::User,
+            (true, false) => IoPriority::High,
+        }
     }
 
     /// Where the outputs go.

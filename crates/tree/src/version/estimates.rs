@@ -9,18 +9,30 @@ impl Version {
     /// level its excess, with the share of the next level that the excess drags along.
     #[must_use]
     pub fn estimated_compaction_needed_bytes(&self, settings: &ColumnFamilySettings) -> u64 {
-        if settings.compaction_shape() != CompactionShape::Levels || self.num_levels() < 2 {
-            return 0;
-        }
         let level_0_size = self.level_size_bytes(0);
         let trigger = usize::try_from(settings.level0_file_num_compaction_trigger).unwrap_or(0);
         let is_level_0_due = self.level(0).len() >= trigger.max(1) || level_0_size >= settings.max_bytes_for_level_base;
-        let mut incoming = if is_level_0_due { level_0_size } else { 0 };
+        self.needed_bytes(settings, if is_level_0_due { level_0_size } else { 0 })
+    }
+
+    /// What [`estimated_compaction_needed_bytes`](Self::estimated_compaction_needed_bytes) comes to once
+    /// `unflushed_bytes` of memtables are in level 0, and level 0 is due.
+    #[must_use]
+    pub fn looming_compaction_needed_bytes(&self, settings: &ColumnFamilySettings, unflushed_bytes: u64) -> u64 {
+        self.needed_bytes(settings, self.level_size_bytes(0).saturating_add(unflushed_bytes))
+    }
+
+    /// Bytes to rewrite when `from_level_0` leaves level 0.
+    fn needed_bytes(&self, settings: &ColumnFamilySettings, from_level_0: u64) -> u64 {
+        if settings.compaction_shape() != CompactionShape::Levels || self.num_levels() < 2 {
+            return 0;
+        }
+        let mut incoming = from_level_0;
         let mut needed = incoming;
         let is_placed = settings.preclude_last_level_data_seconds > 0 && self.num_levels() > 2;
         for level in self.base_level()..self.num_levels() - 1 {
             let mut size = self.level_size_bytes(level);
-            if level == self.base_level() && is_level_0_due {
+            if level == self.base_level() && from_level_0 > 0 {
                 needed = needed.saturating_add(size);
             }
             size = size.saturating_add(incoming);

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use ferrock_base::clock::Clock;
 
+use super::queue::Ticket;
 use super::{BYTE, IoKind, IoPriority, LimiterMode, RateLimiter, TokenBucket, TokenBucketOptions};
+
+const PRIORITIES: [IoPriority; 4] = [IoPriority::Low, IoPriority::Mid, IoPriority::High, IoPriority::User];
 
 /// Time passes only in sleeps.
 #[derive(Debug, Default)]
@@ -77,13 +80,96 @@ fn a_new_rate_counts_from_now_on() {
 fn the_higher_priority_goes_first_but_not_forever() {
     let (bucket, _clock) = bucket(1_000_000);
     let mut state = bucket.state.lock();
-    state.waiting[IoPriority::High as usize] = 1;
-    assert!(state.take(1000, IoPriority::Low, true).is_err());
-    assert!(state.take(1000, IoPriority::Mid, true).is_err());
-    assert!(state.take(1000, IoPriority::High, true).is_ok(), "not outranked by its own kind");
-    assert!(state.take(1000, IoPriority::User, true).is_ok());
-    assert!(state.take(1000, IoPriority::Low, false).is_ok());
-    assert_eq!(state.available, 97_000 * BYTE);
+    let [low, mid, high, user] = PRIORITIES.map(|priority| state.waiting.join(priority, 1000));
+    let later = state.waiting.join(IoPriority::User, 1000);
+    for (ticket, fairness, is_granted) in
+        [(low, 2, false), (later, 2, false), (user, 2, true), (high, 2, false), (later, 2, true), (mid, 2, false)]
+    {
+        assert_eq!(state.take(&ticket, fairness).is_ok(), is_granted, "{ticket:?}");
+    }
+    // All others were passed over twice: the highest of them first, then by rank again.
+    assert!(state.take(&low, 2).is_err());
+    assert!(state.take(&high, 2).is_ok());
+    assert!(state.take(&low, 2).is_err());
+    assert!(state.take(&mid, 2).is_ok());
+    assert!(state.take(&low, 2).is_ok());
+    assert_eq!(state.available, 95_000 * BYTE);
+}
+
+/// A stream of small requests of the same priority leaves the large one its turn.
+#[test]
+fn tokens_gather_for_a_large_piece_while_small_ones_come() {
+    let (bucket, clock) = bucket(1_000_000);
+    bucket.request(100_000, IoPriority::High);
+    let large = bucket.state.lock().waiting.join(IoPriority::High, 100_000);
+    let mut ends = None;
+    for _ in 0..1000 {
+        let small = bucket.state.lock().waiting.join(IoPriority::High, 1000);
+        clock.now_us.fetch_add(1000, Ordering::Relaxed);
+        let mut state = bucket.state.lock();
+        state.refill(clock.monotonic_us());
+        if ends.is_none() && state.take(&large, 10).is_ok() {
+            ends = Some(clock.monotonic_us());
+        }
+        let _ = state.take(&small, 10);
+    }
+    assert_eq!(ends, Some(100_000), "as soon as its own bytes are there");
+}
+
+/// Any requests at any time: within a priority in their order, none passed over too often, none forgotten.
+#[test]
+fn grants_keep_their_order_and_their_bound() {
+    for seed in 0..200_u64 {
+        let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        let mut draw = |below: u64| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random % below
+        };
+        let fairness = 1 + draw(4) as u32;
+        let (bucket, _) = bucket(1_000_000);
+        let mut state = bucket.state.lock();
+        let mut waiting: Vec<(usize, u64, Ticket)> = Vec::new();
+        let mut passed_over = [0; 4];
+        let mut left = 400;
+        for step in 0.. {
+            if left > 0 && draw(3) > 0 {
+                let rank = draw(4) as usize;
+                let ticket = state.waiting.join(PRIORITIES[rank], 1 + draw(100_000));
+                if waiting.iter().all(|other| other.0 != rank) {
+                    passed_over[rank] = 0;
+                }
+                waiting.push((rank, step, ticket));
+                left -= 1;
+            }
+            if waiting.is_empty() {
+                if left == 0 {
+                    break;
+                }
+                continue;
+            }
+            if draw(2) == 0 {
+                let most = 1 + draw(100_000);
+                let at = draw(waiting.len() as u64) as usize;
+                state.waiting.shrink(&mut waiting[at].2, most);
+            }
+            state.available = 100_000 * BYTE;
+            let granted: Vec<usize> =
+                (0..waiting.len()).filter(|&at| state.waiting.is_next(&waiting[at].2, fairness)).collect();
+            let [at] = granted[..] else { panic!("seed {seed}: {granted:?} are next at once") };
+            let (rank, since, ticket) = waiting.remove(at);
+            state.take(&ticket, fairness).unwrap();
+            assert!(waiting.iter().all(|other| other.0 != rank || other.1 > since), "seed {seed}: out of order");
+            passed_over[rank] = 0;
+            for lower in (0..rank).filter(|&lower| waiting.iter().any(|other| other.0 == lower)) {
+                passed_over[lower] += 1;
+                // Two other ranks may be overdue as well, and are served first.
+                assert!(passed_over[lower] <= fairness + 2, "seed {seed}: rank {lower}");
+            }
+        }
+        assert!(state.waiting.is_empty(), "seed {seed}");
+    }
 }
 
 #[test]
@@ -97,7 +183,7 @@ fn concurrent_requests_all_end() {
     });
     // Sleeps of four threads overlap on this clock, which may only make time pass faster.
     assert!(clock.monotonic_us() >= (80_000_000 - 5_000_000) / 50);
-    assert_eq!(bucket.state.lock().waiting, [0; 4]);
+    assert!(bucket.state.lock().waiting.is_empty());
 }
 
 fn tuned(max: u64) -> (TokenBucket, Arc<SleepClock>) {
@@ -195,11 +281,34 @@ fn a_burst_bounds_each_grant_and_not_the_rate() {
 #[test]
 fn a_request_is_passed_over_as_often_as_fairness_says() {
     for fairness in [1, 3, 100, 5000] {
-        let (bucket, clock) = with_options(&TokenBucketOptions { fairness, ..TokenBucketOptions::new(1_000_000) });
-        bucket.state.lock().waiting[IoPriority::High as usize] = 1;
-        bucket.request(1, IoPriority::Low);
-        assert_eq!(clock.sleeps.load(Ordering::Relaxed), u64::from(fairness.min(100)));
+        let (bucket, _) = with_options(&TokenBucketOptions { fairness, ..TokenBucketOptions::new(1_000_000) });
+        let mut state = bucket.state.lock();
+        let low = state.waiting.join(IoPriority::Low, 1);
+        let mut passed_over = 0;
+        let mut high = state.waiting.join(IoPriority::High, 1);
+        while state.take(&low, bucket.fairness).is_err() {
+            state.take(&high, bucket.fairness).unwrap();
+            high = state.waiting.join(IoPriority::High, 1);
+            passed_over += 1;
+        }
+        assert_eq!(passed_over, fairness.min(100));
     }
+}
+
+/// The bucket holds less by the time: what waits for more than it can hold is granted in smaller pieces.
+#[test]
+fn a_request_that_waits_ends_at_a_lower_rate_too() {
+    let (bucket, clock) = bucket(1_000_000_000);
+    bucket.request(100_000_000, IoPriority::Low);
+    let mut ticket = bucket.state.lock().waiting.join(IoPriority::Low, 100_000_000);
+    bucket.set_bytes_per_second(1_000_000);
+    let mut state = bucket.state.lock();
+    let burst = state.burst_bytes();
+    state.waiting.shrink(&mut ticket, burst);
+    clock.now_us.fetch_add(100_000, Ordering::Relaxed);
+    state.refill(clock.monotonic_us());
+    assert!(state.take(&ticket, 10).is_ok());
+    assert_eq!(ticket.bytes(), 100_000);
 }
 
 #[test]

@@ -11,6 +11,8 @@ pub struct StallInput {
     pub num_level_0_files: usize,
     /// Bytes that compactions must rewrite until the tree is in shape.
     pub compaction_needed_bytes: u64,
+    /// The same, once all that lies in memtables and in level 0 is on its way down.
+    pub looming_bytes: u64,
 }
 
 /// Why writers wait.
@@ -104,7 +106,8 @@ pub struct DelayTrend {
     pub is_debt_growing: bool,
 }
 
-const MIN_DELAYED_RATE: u64 = 16 << 10;
+/// Delayed writers get no less, in bytes a second.
+pub const MIN_DELAYED_RATE: u64 = 16 << 10;
 
 /// The next delayed rate, in bytes a second.
 #[must_use]
@@ -115,6 +118,27 @@ pub fn next_delayed_rate(current: u64, max_rate: u64, trend: DelayTrend) -> u64 
         DelayTrend { .. } => 1.25,
     };
     ((current as f64 * factor) as u64).clamp(MIN_DELAYED_RATE.min(max_rate), max_rate)
+}
+
+/// How much of the way to a stop is behind the writers, from 0, where they are not slowed down, to 1, where they are
+/// stopped. What waits in memtables counts as if it were flushed: it will be, whatever the writers do from now on.
+#[must_use]
+pub fn way_to_stop(settings: &ColumnFamilySettings, input: &StallInput) -> f64 {
+    if settings.disable_auto_compactions {
+        return 0.0;
+    }
+    let part = |value: u64, from: u64, to: u64| {
+        if value <= from || to <= from { 0.0 } else { ((value - from) as f64 / (to - from) as f64).min(1.0) }
+    };
+    let (soft, hard) = (settings.soft_pending_compaction_bytes_limit, settings.hard_pending_compaction_bytes_limit);
+    let of_bytes = if soft == 0 { 0.0 } else { part(input.looming_bytes, soft, hard) };
+    let count = |value: i32| u64::try_from(value).unwrap_or(u64::MAX).max(least_runs(settings) as u64);
+    let (slows_down_at, stops_at) =
+        (count(settings.level0_slowdown_writes_trigger), count(settings.level0_stop_writes_trigger));
+    if !counts_level_0(settings) {
+        return of_bytes;
+    }
+    of_bytes.max(part((input.num_level_0_files + input.num_unflushed_memtables) as u64, slows_down_at, stops_at))
 }
 
 /// True when compaction is behind, though writers may not be slowed down yet: level 0 is twice as long as a compaction
