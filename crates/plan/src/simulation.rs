@@ -324,21 +324,21 @@ impl<'a> Simulation<'a> {
         let most = self.setting.db.delayed_write_rate.max(1) as f64;
         let is_debt_growing = input.compaction_needed_bytes >= self.last_needed;
         self.last_needed = input.compaction_needed_bytes;
-        let wanted = match stall::way_to_stop(family, &input) {
-            0.0 => wanted,
-            way => wanted.min(most * (1.0 - way)),
-        };
+        let way_to_stop = stall::way_to_stop(family, &input);
+        let trend =
+            stall::DelayTrend { is_near_stop: stall::is_near_stop(family, &input), is_debt_growing, way_to_stop };
         match stall::stall_condition(family, &input) {
-            stall::StallCondition::Normal => {
-                self.delayed_rate = most;
-                wanted
-            }
+            stall::StallCondition::Normal => self.delayed_rate = most,
             stall::StallCondition::Delayed(_) => {
-                let trend = stall::DelayTrend { is_near_stop: stall::is_near_stop(family, &input), is_debt_growing };
                 self.delayed_rate = stall::next_delayed_rate(self.delayed_rate as u64, most as u64, trend) as f64;
-                self.delayed_rate.min(wanted)
             }
-            stall::StallCondition::Stopped(_) => 0.0,
+            stall::StallCondition::Stopped(_) => return 0.0,
+        }
+        let is_bounded = way_to_stop > 0.0 || stall::stall_condition(family, &input) != stall::StallCondition::Normal;
+        if is_bounded {
+            wanted.min(stall::rate_on_the_way(self.delayed_rate as u64, way_to_stop) as f64)
+        } else {
+            wanted
         }
     }
 

@@ -115,8 +115,9 @@ impl FamilyJobs {
 
     fn stall_input(&self, options: &ColumnFamilyOptions) -> StallInput {
         let version = Arc::clone(&self.data.super_version.load().version);
-        let unflushed_bytes = self.immutable.iter().map(|immutable| immutable.memtable.approximate_memory_bytes());
-        let unflushed_bytes = unflushed_bytes.sum::<usize>() as u64;
+        let unflushed = self.immutable.iter().map(|immutable| immutable.memtable.approximate_memory_bytes() as u64);
+        // Of values that go into blob files, compactions rewrite the references alone.
+        let unflushed_bytes = if options.enable_blob_files { 0 } else { unflushed.sum() };
         StallInput {
             num_unflushed_memtables: self.immutable.len(),
             num_level_0_files: picker::num_counted_runs(options, &version),

@@ -13,7 +13,7 @@
 
 use ferrock_base::clock::{Alarm, Clock};
 use ferrock_options::WriteStallCondition;
-use ferrock_tree::compaction::picker::stall::{DelayTrend, MIN_DELAYED_RATE, next_delayed_rate};
+use ferrock_tree::compaction::picker::stall::{DelayTrend, next_delayed_rate, rate_on_the_way};
 use ferrock_vfs::{IoPriority, RateLimiter, TokenBucket};
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -89,8 +89,8 @@ struct State {
     recovering_since_us: Option<u64>,
     /// Column families on their way to a stop, with how far they are.
     ways_to_stop: HashMap<u32, f64>,
-    /// The rate that is left to writers by these.
-    bound: Option<u64>,
+    /// The largest of these; 0 without any.
+    way_to_stop: f64,
 }
 
 impl State {
@@ -103,25 +103,24 @@ impl State {
 
     /// What writers get now.
     fn rate_at(&self, now_us: u64) -> u64 {
-        self.risen_rate(now_us).min(self.bound.unwrap_or(u64::MAX))
+        rate_on_the_way(self.risen_rate(now_us), self.way_to_stop)
     }
 
-    fn update_bound(&mut self, column_family: u32, way_to_stop: f64) {
+    fn note_way(&mut self, column_family: u32, way_to_stop: f64) {
         if way_to_stop > 0.0 {
             self.ways_to_stop.insert(column_family, way_to_stop);
         } else if self.ways_to_stop.remove(&column_family).is_none() {
             return;
         }
-        let farthest = self.ways_to_stop.values().copied().max_by(f64::total_cmp);
-        self.bound = farthest.map(|way| ((self.max_rate as f64 * (1.0 - way)) as u64).max(MIN_DELAYED_RATE));
+        self.way_to_stop = self.ways_to_stop.values().copied().fold(0.0, f64::max);
     }
 
-    /// The rate changed from `before`: what writers owe costs less time, or more.
+    /// The rate rose from `before`: what writers owe costs less time.
     fn rescale(&mut self, before: u64, now_us: u64) {
-        let owed_us = self.next_refill_us.saturating_sub(now_us);
-        let scaled = u128::from(owed_us) * u128::from(before) / u128::from(self.rate_at(now_us).max(1));
-        if owed_us > 0 {
-            self.next_refill_us = now_us + u64::try_from(scaled).unwrap_or(u64::MAX).min(MAX_SLEEP_US);
+        let (owed_us, rate) = (self.next_refill_us.saturating_sub(now_us), self.rate_at(now_us));
+        if owed_us > 0 && rate > before {
+            let scaled = u128::from(owed_us) * u128::from(before) / u128::from(rate);
+            self.next_refill_us = now_us + u64::try_from(scaled).unwrap_or(owed_us);
         }
     }
 
@@ -175,7 +174,7 @@ impl WriteController {
                 next_refill_us: 0,
                 recovering_since_us: None,
                 ways_to_stop: HashMap::new(),
-                bound: None,
+                way_to_stop: 0.0,
             }),
             low_pri: TokenBucket::new(LOW_PRI_BYTES_PER_SECOND, Arc::clone(&clock)),
             clock,
@@ -203,7 +202,7 @@ impl WriteController {
     /// Bytes a second that writers get while delayed.
     pub(crate) fn delayed_rate(&self) -> u64 {
         let state = self.state.lock();
-        state.rate.min(state.bound.unwrap_or(u64::MAX))
+        rate_on_the_way(state.rate, state.way_to_stop)
     }
 
     /// Takes how far the jobs of a column family are behind. Returns the family's condition until now.
@@ -213,7 +212,7 @@ impl WriteController {
         state.count(before, debt);
         let now_us = self.clock.monotonic_us();
         let rate_before = state.rate_at(now_us);
-        state.update_bound(column_family, debt.way_to_stop);
+        state.note_way(column_family, debt.way_to_stop);
         if debt.condition != StallCondition::Normal {
             state.rate = state.risen_rate(now_us);
             state.recovering_since_us = None;
@@ -221,7 +220,12 @@ impl WriteController {
         if debt.condition == StallCondition::Delayed {
             let trend = DelayTrend {
                 is_near_stop: before.condition == StallCondition::Stopped || debt.is_near_stop,
-                is_debt_growing: debt.bytes >= before.bytes,
+                is_debt_growing: if debt.way_to_stop > 0.0 {
+                    debt.way_to_stop >= before.way_to_stop
+                } else {
+                    debt.bytes >= before.bytes
+                },
+                way_to_stop: debt.way_to_stop,
             };
             if before.condition == StallCondition::Normal {
                 (state.credit_bytes, state.next_refill_us) = (0, 0);
@@ -254,7 +258,7 @@ impl WriteController {
         if let Some(before) = state.debts.remove(&column_family) {
             state.count(before, FamilyDebt::default());
         }
-        state.update_bound(column_family, 0.0);
+        state.note_way(column_family, 0.0);
         self.publish(&mut state);
     }
 
@@ -271,7 +275,7 @@ impl WriteController {
             state.recovering_since_us.get_or_insert_with(|| self.clock.monotonic_us());
             worst = StallCondition::Recovering;
         }
-        if worst == StallCondition::Normal && state.bound.is_some() {
+        if worst == StallCondition::Normal && state.way_to_stop > 0.0 {
             worst = StallCondition::Recovering;
         }
         if self.condition.swap(worst as u8, Ordering::AcqRel) != worst as u8 {
@@ -463,6 +467,60 @@ mod tests {
                 assert!(longest <= worth, "{rate} bytes a second by {bytes}: {longest:?} for what is worth {worth:?}");
             }
         }
+    }
+
+    fn on_the_way(condition: StallCondition, way_to_stop: f64) -> FamilyDebt {
+        FamilyDebt { condition, way_to_stop, ..FamilyDebt::default() }
+    }
+
+    #[test]
+    fn what_is_left_of_the_rate_shrinks_on_the_way_to_a_stop() {
+        let (controller, clock) = controller(16 << 20);
+        let whole = 8 << 20; // in half a second
+        // What looms slows writers down before any family asks for it, and nobody is told.
+        controller.update(0, on_the_way(StallCondition::Normal, 0.25));
+        assert_eq!(
+            (controller.condition(), controller.condition().told()),
+            (StallCondition::Recovering, WriteStallCondition::Normal)
+        );
+        let near = |got: u64, share: f64| (got as f64 / (f64::from(whole) * share) - 1.0).abs() < 0.05;
+        let got = written(&controller, &clock);
+        assert!(near(got, 0.75), "{got}");
+        // The family that is farthest counts.
+        controller.update(1, on_the_way(StallCondition::Delayed, 0.5));
+        let got = written(&controller, &clock);
+        assert!(near(got, 0.5), "{got}");
+        controller.update(1, on_the_way(StallCondition::Delayed, 1.0));
+        assert!(controller.delayed_rate() >= (16 << 20) / 100, "some is left: {}", controller.delayed_rate());
+        controller.remove(1);
+        let got = written(&controller, &clock);
+        assert!(got > 0);
+        controller.update(0, FamilyDebt::default());
+        for _ in 0..20 {
+            written(&controller, &clock);
+        }
+        assert_eq!(controller.condition(), StallCondition::Normal);
+    }
+
+    /// A writer that sleeps by a low rate gets the higher one: it is woken, and what it owes costs less.
+    #[test]
+    fn a_rate_that_rises_shortens_what_is_owed() {
+        let (controller, clock) = controller(1 << 20);
+        controller.update(0, on_the_way(StallCondition::Delayed, 0.9));
+        let long = controller.delay(1 << 20);
+        assert!((9.0..12.0).contains(&long.as_secs_f64()), "{long:?}");
+        controller.relief.arm();
+        controller.update(0, on_the_way(StallCondition::Delayed, 0.05));
+        clock.sleep_unless(&controller.relief, long);
+        assert!(clock.monotonic_us() < 2_000_000, "woken at {}", clock.monotonic_us());
+        let next = controller.delay(1000);
+        assert!((0.8..1.5).contains(&next.as_secs_f64()), "{next:?}");
+        // A rate that falls makes nothing dearer that was paid for.
+        clock.advance(next);
+        let owed = controller.delay(100_000);
+        controller.update(0, on_the_way(StallCondition::Delayed, 1.0));
+        let after = Duration::from_micros(controller.state.lock().next_refill_us - clock.monotonic_us());
+        assert!(after <= owed, "{owed:?}, {after:?}");
     }
 
     #[test]

@@ -97,31 +97,54 @@ pub fn runs_that_hold_up(settings: &ColumnFamilySettings) -> usize {
     least.map_or(usize::MAX, |least| least.max(least_runs(settings)))
 }
 
-/// How the delayed rate changes each time the condition is evaluated while writers are delayed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What the delayed rate follows each time the condition is evaluated while writers are delayed.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DelayTrend {
     /// Writers were stopped, or are close to it.
     pub is_near_stop: bool,
-    /// The bytes waiting for compaction did not become fewer since the last evaluation.
+    /// There is no less to do than at the last evaluation.
     pub is_debt_growing: bool,
+    /// See [`way_to_stop`].
+    pub way_to_stop: f64,
 }
 
 /// Delayed writers get no less, in bytes a second.
-pub const MIN_DELAYED_RATE: u64 = 16 << 10;
+const MIN_DELAYED_RATE: u64 = 16 << 10;
+/// On the last of their way to a stop, writers keep this part of the rate.
+const LEAST_SHARE: f64 = 1.0 / 64.0;
 
-/// The next delayed rate, in bytes a second.
+/// The next delayed rate, in bytes a second. Writers get the share of it that [`rate_on_the_way`] leaves them, which
+/// already follows the debt. So on the way to a stop the rate itself changes only as far as it takes to keep writers
+/// about half of the way from it; before, it follows the debt alone, as RocksDB's does.
 #[must_use]
 pub fn next_delayed_rate(current: u64, max_rate: u64, trend: DelayTrend) -> u64 {
-    let factor = match trend {
-        DelayTrend { is_near_stop: true, .. } => 0.6,
-        DelayTrend { is_debt_growing: true, .. } => 0.8,
-        DelayTrend { .. } => 1.25,
+    let factor = if trend.way_to_stop > 0.0 {
+        match (trend.way_to_stop > 0.5, trend.is_debt_growing) {
+            (true, true) => 0.8,
+            (false, false) => 1.25,
+            _ => 1.0,
+        }
+    } else {
+        match trend {
+            DelayTrend { is_near_stop: true, .. } => 0.6,
+            DelayTrend { is_debt_growing: true, .. } => 0.8,
+            DelayTrend { .. } => 1.25,
+        }
     };
     ((current as f64 * factor) as u64).clamp(MIN_DELAYED_RATE.min(max_rate), max_rate)
 }
 
+/// What is left to writers of the delayed rate on the way to a stop.
+#[must_use]
+pub fn rate_on_the_way(rate: u64, way_to_stop: f64) -> u64 {
+    let left = rate as f64 * (1.0 - way_to_stop).clamp(LEAST_SHARE, 1.0);
+    (left as u64).max(MIN_DELAYED_RATE.min(rate))
+}
+
 /// How much of the way to a stop is behind the writers, from 0, where they are not slowed down, to 1, where they are
-/// stopped. What waits in memtables counts as if it were flushed: it will be, whatever the writers do from now on.
+/// stopped. Of bytes those count that loom: what waits in memtables will be flushed whatever the writers do from now on,
+/// and a table of level 0 may be worth a hundred times its size in debt. Of files those count that are there: a memtable
+/// is only one more.
 #[must_use]
 pub fn way_to_stop(settings: &ColumnFamilySettings, input: &StallInput) -> f64 {
     if settings.disable_auto_compactions {
@@ -138,7 +161,7 @@ pub fn way_to_stop(settings: &ColumnFamilySettings, input: &StallInput) -> f64 {
     if !counts_level_0(settings) {
         return of_bytes;
     }
-    of_bytes.max(part((input.num_level_0_files + input.num_unflushed_memtables) as u64, slows_down_at, stops_at))
+    of_bytes.max(part(input.num_level_0_files as u64, slows_down_at, stops_at))
 }
 
 /// True when compaction is behind, though writers may not be slowed down yet: level 0 is twice as long as a compaction

@@ -407,6 +407,7 @@ fn stall_conditions() {
             num_unflushed_memtables: memtables,
             num_level_0_files: files,
             compaction_needed_bytes: bytes << 30,
+            ..StallInput::default()
         };
         stall_condition(&settings, &input)
     };
@@ -418,11 +419,16 @@ fn stall_conditions() {
     assert_eq!(at(0, 0, 64), StallCondition::Delayed(StallCause::PendingCompactionBytes));
     assert_eq!(at(0, 20, 256), StallCondition::Stopped(StallCause::PendingCompactionBytes));
     let by_hand = ColumnFamilySettings { disable_auto_compactions: true, ..settings.clone() };
-    let full = StallInput { num_unflushed_memtables: 1, num_level_0_files: 99, compaction_needed_bytes: u64::MAX };
+    let full = StallInput {
+        num_unflushed_memtables: 1,
+        num_level_0_files: 99,
+        compaction_needed_bytes: u64::MAX,
+        ..StallInput::default()
+    };
     assert_eq!(stall_condition(&by_hand, &full), StallCondition::Normal);
 
     let queue = ColumnFamilySettings { compaction_style: CompactionStyle::Fifo, ..settings.clone() };
-    let long = StallInput { num_unflushed_memtables: 1, num_level_0_files: 999, compaction_needed_bytes: 0 };
+    let long = StallInput { num_unflushed_memtables: 1, num_level_0_files: 999, ..StallInput::default() };
     assert_eq!((stall_condition(&queue, &long), is_near_stop(&queue, &long)), (StallCondition::Normal, false));
 
     // The oldest of the sorted runs stays, so that one is never too many.
@@ -435,21 +441,53 @@ fn stall_conditions() {
         ..settings.clone()
     };
     let with = |num_level_0_files| {
-        stall_condition(
-            &runs,
-            &StallInput { num_unflushed_memtables: 1, num_level_0_files, compaction_needed_bytes: 0 },
-        )
+        stall_condition(&runs, &StallInput { num_unflushed_memtables: 1, num_level_0_files, ..StallInput::default() })
     };
     assert_eq!((with(1), with(2)), (StallCondition::Normal, StallCondition::Stopped(StallCause::Level0Files)));
     assert_eq!((runs_that_hold_up(&runs), runs_that_hold_up(&settings)), (2, 20));
     let placed = ColumnFamilySettings { preclude_last_level_data_seconds: 100, ..runs };
     assert_eq!(runs_that_hold_up(&placed), 3);
 
-    let trend = |is_near_stop, is_debt_growing| DelayTrend { is_near_stop, is_debt_growing };
-    assert_eq!(next_delayed_rate(1 << 20, 16 << 20, trend(true, true)), 629_145);
-    assert_eq!(next_delayed_rate(1 << 20, 16 << 20, trend(false, true)), 838_860);
-    assert_eq!(next_delayed_rate(1 << 20, 16 << 20, trend(false, false)), 1_310_720);
-    assert_eq!(next_delayed_rate(16 << 20, 16 << 20, trend(false, false)), 16 << 20);
-    assert_eq!(next_delayed_rate(1, 16 << 20, trend(true, false)), 16 << 10);
+    let rate = |current, is_near_stop, is_debt_growing, way_to_stop| {
+        next_delayed_rate(current, 16 << 20, DelayTrend { is_near_stop, is_debt_growing, way_to_stop })
+    };
+    assert_eq!(rate(1 << 20, true, true, 0.0), 629_145);
+    assert_eq!(rate(1 << 20, false, true, 0.0), 838_860);
+    assert_eq!(rate(1 << 20, false, false, 0.0), 1_310_720);
+    assert_eq!(rate(16 << 20, false, false, 0.0), 16 << 20);
+    assert_eq!(rate(1, true, false, 0.0), 16 << 10);
+    // On the way to a stop: towards its middle.
+    assert_eq!(rate(1 << 20, true, true, 0.6), 838_860);
+    assert_eq!((rate(1 << 20, true, false, 0.6), rate(1 << 20, true, true, 0.4)), (1 << 20, 1 << 20));
+    assert_eq!(rate(1 << 20, false, false, 0.4), 1_310_720);
     assert!(is_near_stop(&settings, &StallInput { num_level_0_files: 34, ..StallInput::default() }));
+}
+
+#[test]
+fn ways_to_a_stop() {
+    use super::stall::*;
+    let settings = ColumnFamilySettings::default();
+    let way = |settings: &ColumnFamilySettings, num_level_0_files, looming_gib: u64| {
+        let input = StallInput { num_level_0_files, looming_bytes: looming_gib << 30, ..StallInput::default() };
+        way_to_stop(settings, &input)
+    };
+    assert_eq!((way(&settings, 20, 64), way(&settings, 0, 160), way(&settings, 28, 0)), (0.0, 0.5, 0.5));
+    assert_eq!((way(&settings, 32, 112), way(&settings, 99, 0), way(&settings, 0, 999)), (0.75, 1.0, 1.0));
+    let by_hand = ColumnFamilySettings { disable_auto_compactions: true, ..settings.clone() };
+    assert_eq!(way(&by_hand, 99, 999), 0.0);
+    let queue = ColumnFamilySettings { compaction_style: CompactionStyle::Fifo, ..settings.clone() };
+    assert_eq!(way(&queue, 99, 0), 0.0);
+    // Triggers that are off, or that lie on each other, bound nothing.
+    for (slowdown, stop) in [(-1, 36), (20, 20), (30, 10)] {
+        let odd = ColumnFamilySettings {
+            level0_slowdown_writes_trigger: slowdown,
+            level0_stop_writes_trigger: stop,
+            soft_pending_compaction_bytes_limit: 0,
+            ..settings.clone()
+        };
+        assert_eq!(way(&odd, 35, 999), 0.0, "{slowdown} {stop}");
+    }
+    assert_eq!((rate_on_the_way(1 << 20, 0.0), rate_on_the_way(1 << 20, 0.5)), (1 << 20, 1 << 19));
+    assert_eq!((rate_on_the_way(1 << 24, 1.0), rate_on_the_way(1 << 20, 1.0)), (1 << 18, 16 << 10));
+    assert_eq!(rate_on_the_way(1000, 1.0), 1000);
 }
