@@ -5,11 +5,11 @@ pub use ferrock_base::thread::{PoolPriority, PriorityPools};
 #[doc(hidden)]
 pub use ferrock_options::online;
 pub use ferrock_options::{
-    BlobGarbageCollectionPolicy, BlockBasedTableOptions, BottommostCompression, BottommostLevelCompaction,
-    COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT, CacheOptions, CacheUsageOptions, Canceller, ChargeDecision, ChecksumType,
-    CollectedEntry, CollectorContext, ColumnFamilyOptions, ColumnFamilySettings, CompactOnDeletion,
-    CompactRangeOptions, CompactionFilter, CompactionFilterFactory, CompactionOptions, CompactionOptionsFifo,
-    CompactionOptionsUniversal, CompactionPriority, CompactionService, CompactionServiceJobInfo,
+    BlobFilePartitionStrategy, BlobGarbageCollectionPolicy, BlockBasedTableOptions, BottommostCompression,
+    BottommostLevelCompaction, COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT, CacheOptions, CacheUsageOptions, Canceller,
+    ChargeDecision, ChecksumType, CollectedEntry, CollectorContext, ColumnFamilyOptions, ColumnFamilySettings,
+    CompactOnDeletion, CompactRangeOptions, CompactionFilter, CompactionFilterFactory, CompactionOptions,
+    CompactionOptionsFifo, CompactionOptionsUniversal, CompactionPriority, CompactionService, CompactionServiceJobInfo,
     CompactionServiceJobStatus, CompactionServiceScheduleResponse, CompactionStopStyle, CompactionStyle, Components,
     CompressionSettings, CompressionType, ConcurrentTaskLimiter, DB_OPTIONS_WITHOUT_EFFECT, DailyOffpeak,
     DataBlockIndexType, DbOptions, DbPath, DbSettings, DefaultText, DeletionRule, FileTemperatureAge, FilterContext,

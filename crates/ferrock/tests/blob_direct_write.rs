@@ -6,7 +6,7 @@ mod common;
 
 use common::threads::wait_until;
 use common::{Contents, books, contents, key, options_on, rows_backward};
-use ferrock::options::WalRecoveryMode;
+use ferrock::options::{BlobFilePartitionStrategy, WalRecoveryMode};
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, ErrorKind, FlushOptions, ReadOptions,
     WriteBatch, WriteOptions,
@@ -24,6 +24,7 @@ use ferrock_vfs::{
     CrashPolicy, Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind, Trigger,
     read_file,
 };
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -248,6 +249,94 @@ fn files_are_ended_at_their_size_and_shared_out_to_partitions() {
         db.close().unwrap();
         check_books("killed and closed", &killed);
     }
+}
+
+/// What a strategy was asked: partitions, family, key, and the values of an entity or the one of a put.
+type Question = (u32, u32, Vec<u8>, Vec<Vec<u8>>);
+
+/// Gives all values of keys that begin with `d` the same file.
+#[derive(Default)]
+struct DoomedTogether(Mutex<Vec<Question>>);
+
+impl DoomedTogether {
+    fn choose(&self, partitions: u32, family: u32, key: &[u8], values: &[&[u8]]) -> u32 {
+        self.0.lock().push((partitions, family, key.to_vec(), values.iter().map(|value| value.to_vec()).collect()));
+        if key.starts_with(b"d") { 7 } else { u32::MAX - 1 - u32::from(key[0] % 2) * 2 }
+    }
+}
+
+impl BlobFilePartitionStrategy for DoomedTogether {
+    fn name(&self) -> &str {
+        "DoomedTogether"
+    }
+
+    fn select_partition(&self, partitions: u32, family: u32, key: &[u8], value: &[u8]) -> u32 {
+        self.choose(partitions, family, key, &[value])
+    }
+
+    fn select_partition_of_entity(&self, partitions: u32, family: u32, key: &[u8], columns: &[(&[u8], &[u8])]) -> u32 {
+        let values: Vec<&[u8]> = columns.iter().map(|column| column.1).collect();
+        self.choose(partitions, family, key, &values)
+    }
+}
+
+#[test]
+fn a_strategy_chooses_the_file_of_each_value() {
+    let files = MemoryFileSystem::new();
+    let strategy = Arc::new(DoomedTogether::default());
+    let mut family = family();
+    family.blob_direct_write_partitions = 3;
+    family.blob_compression_type = CompressionType::Lz4;
+    family.blob_direct_write_partition_strategy = Some(Arc::<DoomedTogether>::clone(&strategy));
+    family.disable_auto_compactions = true;
+    let db = open_as(db_options(Arc::new(files.clone())), family);
+    for number in 0..10 {
+        db.put(format!("d{number}").as_bytes(), &value(number)).unwrap();
+        db.put(format!("a{number}").as_bytes(), &value(number)).unwrap();
+        db.put(format!("b{number}").as_bytes(), b"small: nothing is asked").unwrap();
+    }
+    let asked = std::mem::take(&mut *strategy.0.lock());
+    assert_eq!(asked.len(), 20);
+    assert_eq!(asked[0], (3, 0, b"d0".to_vec(), vec![value(0)]), "the value before its compression");
+    assert_eq!(blobs(&files).len(), 2, "7 % 3, and (u32::MAX - 3) % 3");
+    // An entity is asked for once, with all of its columns.
+    let mut batch = WriteBatch::new();
+    let (large, other) = (value(1), value(2));
+    batch.put_entity(b"d-entity", &[(b"", b"small"), (b"b", &large), (b"c", &other)]).unwrap();
+    batch.put_entity(b"small", &[(b"", b"small"), (b"b", b"too")]).unwrap();
+    db.write(batch, &WriteOptions::default()).unwrap();
+    let asked = std::mem::take(&mut *strategy.0.lock());
+    assert_eq!(asked, [(3, 0, b"d-entity".to_vec(), vec![b"small".to_vec(), large.clone(), other.clone()])]);
+    db.flush().unwrap();
+    let before = blobs(&files);
+    assert_eq!(before.len(), 2);
+    // What dies together takes its file along, and nothing is copied.
+    db.delete_range(b"d", b"e").unwrap();
+    db.flush().unwrap();
+    db.compact_range(None, None).unwrap();
+    let after = blobs(&files);
+    assert!(after.len() == 1 && after.is_subset(&before), "{before:?}, {after:?}");
+    for number in 0..10 {
+        assert_eq!(db.get(format!("a{number}").as_bytes()).unwrap().as_deref(), Some(&value(number)[..]));
+    }
+    db.close().unwrap();
+    check_books("closed", &files);
+}
+
+/// Unless a strategy says otherwise, an entity goes where its default column would, or its first one.
+#[test]
+fn an_entity_goes_where_its_first_column_goes() {
+    struct ByLength;
+    impl BlobFilePartitionStrategy for ByLength {
+        fn name(&self) -> &str {
+            "ByLength"
+        }
+        fn select_partition(&self, _: u32, _: u32, _: &[u8], value: &[u8]) -> u32 {
+            value.len() as u32
+        }
+    }
+    let of = |columns: &[(&[u8], &[u8])]| ByLength.select_partition_of_entity(9, 0, b"k", columns);
+    assert_eq!((of(&[(b"", b"five!"), (b"a", b"x")]), of(&[(b"a", b"x"), (b"b", b"yy")]), of(&[])), (5, 1, 0));
 }
 
 #[test]

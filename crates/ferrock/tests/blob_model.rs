@@ -17,8 +17,8 @@ mod workers;
 
 use common::{books, threads::wait_until};
 use ferrock::options::{
-    BlobGarbageCollectionPolicy, BottommostLevelCompaction, CacheOptions, ChargeDecision, CompactionServiceJobStatus,
-    CompressionType, ReadTier, TableBlockCache,
+    BlobFilePartitionStrategy, BlobGarbageCollectionPolicy, BottommostLevelCompaction, CacheOptions, ChargeDecision,
+    CompactionServiceJobStatus, CompressionType, ReadTier, TableBlockCache,
 };
 use ferrock::options::{CompactionFilter, FilterContext, FilterDecision, TableFileCreationReason};
 use ferrock::{ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, ErrorKind, FlushOptions, Iter};
@@ -31,6 +31,7 @@ use ferrock_vfs::MemoryFileSystem;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use workers::{Conduct, InProcess};
 
 const DIRECTORY: &str = "/db";
@@ -146,6 +147,24 @@ fn draw_blob_options(numbers: &mut Random) -> Vec<(&'static str, String)> {
     ]
 }
 
+/// A strategy that answers any number, also beyond all partitions, and another one each time for the same key.
+struct AnyPartition(AtomicU64);
+
+impl BlobFilePartitionStrategy for AnyPartition {
+    fn name(&self) -> &str {
+        "AnyPartition"
+    }
+
+    fn select_partition(&self, _: u32, _: u32, _: &[u8], _: &[u8]) -> u32 {
+        let number = self.0.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);
+        (number >> 32) as u32
+    }
+}
+
+fn draw_partitions(numbers: &mut Random) -> Option<Arc<dyn BlobFilePartitionStrategy>> {
+    (numbers.below(2) == 0).then(|| Arc::new(AnyPartition(AtomicU64::new(numbers.below(1 << 40)))) as _)
+}
+
 /// A cache of values, which holds none, few or all of them.
 fn draw_blob_cache(numbers: &mut Random) -> Option<Arc<TableBlockCache>> {
     let capacity_bytes = one_of(numbers, &[None, Some(0), Some(400), Some(3000), Some(1 << 20)])?;
@@ -176,6 +195,7 @@ impl History {
             for (name, text) in draw_blob_options(numbers) {
                 assert!(family.settings.set(name, &text).unwrap(), "{name}");
             }
+            family.blob_direct_write_partition_strategy = draw_partitions(numbers);
             family
         });
         let file_system = MemoryFileSystem::new();

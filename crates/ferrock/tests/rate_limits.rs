@@ -232,8 +232,8 @@ fn jobs_ask_for_what_the_mode_limits() {
     }
 }
 
-/// While writers are slowed down, a compaction has the priority of a flush, and no more: a flush that began before would
-/// wait for it, and the writers for the flush.
+/// While writers are slowed down, a compaction has the priority of a flush, and no more: a flush that began before
+/// would wait for it, and the writers for the flush.
 #[test]
 fn compactions_are_as_urgent_as_flushes_while_writers_are_stalled() {
     let recorder = Recorder::new(LimiterMode::AllIo);

@@ -1,5 +1,6 @@
 //! Options of one column family: RocksDB's names and defaults.
 
+use super::blob_partitions::BlobFilePartitionStrategy;
 use super::concurrent_task_limiter::ConcurrentTaskLimiter;
 use super::db_path::DbPath;
 use super::fifo::CompactionOptionsFifo;
@@ -421,6 +422,8 @@ pub struct ColumnFamilyOptions {
     pub prefix_extractor: Option<PrefixExtractor>,
     /// With `inplace_update_support`: what a put makes of the value that is there.
     pub inplace_callback: Option<Arc<dyn InPlaceCallback>>,
+    /// With `enable_blob_direct_write`: which of the memtable's blob files takes a value; `None`: they take turns.
+    pub blob_direct_write_partition_strategy: Option<Arc<dyn BlobFilePartitionStrategy>>,
     /// Decides what compaction, and flush if it wants, keeps.
     pub compaction_filter: Option<Arc<dyn CompactionFilter>>,
     /// Makes a filter for each compaction, and flush if it wants. Compactions ask it only without `compaction_filter`.
@@ -552,6 +555,10 @@ impl ColumnFamilyOptions {
         let mut all = Vec::new();
         if self.inplace_callback.is_some() && !self.settings.inplace_update_support {
             all.push("inplace_callback has no effect without inplace_update_support".to_owned());
+        }
+        if self.blob_direct_write_partition_strategy.is_some() && !self.settings.enable_blob_direct_write {
+            let name = "blob_direct_write_partition_strategy";
+            all.push(format!("{name} has no effect without enable_blob_direct_write"));
         }
         all
     }

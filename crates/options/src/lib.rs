@@ -15,6 +15,7 @@
 
 mod adjust;
 mod allocator_loss;
+mod blob_partitions;
 mod budgeted;
 mod column_family;
 #[doc(hidden)]
@@ -41,6 +42,7 @@ mod text;
 mod universal;
 mod write_buffer_manager;
 
+pub use blob_partitions::BlobFilePartitionStrategy;
 pub use column_family::{
     BottommostCompression, ColumnFamilyOptions, ColumnFamilySettings, CompactionPriority, CompactionShape,
     CompactionStyle, CompressionSettings, PrepopulateBlobCache,

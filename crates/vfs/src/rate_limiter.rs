@@ -6,13 +6,13 @@
 //! ```
 //!
 //! [`TokenBucket`] refills at a fixed rate and holds at most what flows in one refill period (a tenth of a second by
-//! default), so a burst never exceeds that. Larger requests are granted in pieces, so that others are served in between:
-//! those of higher priority first, those of one priority in turn (`queue.rs`). Time and waiting come from a [`Clock`],
-//! so that tests control them.
+//! default), so a burst never exceeds that. Larger requests are granted in pieces, so that others are served in
+//! between: those of higher priority first, those of one priority in turn (`queue.rs`). Time and waiting come from a
+//! [`Clock`], so that tests control them.
 //!
-//! A limiter says which [`IoKind`] it limits ([`LimiterMode`]): a file asks it for no other. Where requests of a priority
-//! were passed over `fairness` times, the oldest of them is served next. RocksDB draws lots instead, and always serves
-//! requests of users first; the count needs no random numbers, and starves no compaction.
+//! A limiter says which [`IoKind`] it limits ([`LimiterMode`]): a file asks it for no other. Where requests of a
+//! priority were passed over `fairness` times, the oldest of them is served next. RocksDB draws lots instead, and
+//! always serves requests of users first; the count needs no random numbers, and starves no compaction.
 //!
 //! An *auto-tuned* bucket has the lowest rate that its requests need, between a twentieth of a largest one and that, by
 //! RocksDB's rules: it begins at half. After every hundred refill periods it looks in how many of them a request had to
@@ -273,7 +273,9 @@ impl BucketState {
             let ahead = if is_next { 0 } else { u128::from(self.waiting.bytes_ahead(ticket)) * BYTE };
             let missing = (needed + ahead).saturating_sub(self.available);
             let wait_us = u64::try_from(missing.div_ceil(u128::from(self.bytes_per_second))).unwrap_or(u64::MAX);
-            return Err(wait_us.max(if is_next { 1 } else { MIN_TURN_WAIT_US }));
+            // Its turn may come sooner: the rate may rise.
+            let turn_us = wait_us.min(self.refill_period_us).max(MIN_TURN_WAIT_US);
+            return Err(if is_next { wait_us.max(1) } else { turn_us });
         }
         self.available -= needed;
         self.waiting.grant(ticket);

@@ -13,6 +13,7 @@
 //! |---|---|
 //! | put from `min_blob_size` on | into a blob file |
 //! | entity | each such column; all of an entity go to one file, unless it is full |
+//! | | which file: `blob_direct_write_partition_strategy`, or each in turn |
 //! | entity with references, made by the caller | refused, as by RocksDB: nothing would account for them |
 //! | merge, timed put, blob index of the caller | as they are |
 //!
@@ -39,7 +40,7 @@ use ferrock_format::version_edit::{BlobFileAddition, BlobFileGarbage};
 use ferrock_format::wide_column::{WideColumn, decode_entity, encode_columns};
 use ferrock_format::write_batch::{Record, WriteBatch};
 use ferrock_memtable::MemTable;
-use ferrock_options::PrepopulateBlobCache;
+use ferrock_options::{BlobFilePartitionStrategy, PrepopulateBlobCache};
 use ferrock_tree::blob::{BlobFlow, DirectBlobs, DirectOptions};
 use ferrock_tree::version::BlobFileMetadata;
 use std::sync::Arc;
@@ -173,13 +174,28 @@ impl GroupWriter<'_> {
     fn moved(&mut self, record: &Record<'_>) -> Result<Option<Vec<u8>>> {
         match *record {
             Record::Put { column_family, key, value } => {
-                Ok(self.add(column_family, key, value)?.map(|reference| reference.encode()))
+                if !self.takes(column_family, value) {
+                    return Ok(None);
+                }
+                let partition = self.partition(column_family, |strategy, partitions| {
+                    strategy.select_partition(partitions, column_family, key, value)
+                });
+                Ok(self.add(column_family, key, value, partition)?.map(|reference| reference.encode()))
             }
             Record::PutEntity { column_family, key, entity } if self.target(column_family).is_some() => {
                 let columns = check_entity(entity)?;
+                if !columns.iter().any(|column| self.takes(column_family, column.value)) {
+                    return Ok(None);
+                }
+                let partition = self.partition(column_family, |strategy, partitions| {
+                    let pairs: Vec<_> = columns.iter().map(|column| (column.name, column.value)).collect();
+                    strategy.select_partition_of_entity(partitions, column_family, key, &pairs)
+                });
                 let mut indexes = Vec::with_capacity(columns.len());
                 for column in &columns {
-                    indexes.push(self.add(column_family, key, column.value)?.map(|reference| reference.encode()));
+                    let taken = self.takes(column_family, column.value);
+                    let added = if taken { self.add(column_family, key, column.value, partition)? } else { None };
+                    indexes.push(added.map(|reference| reference.encode()));
                 }
                 if indexes.iter().all(Option::is_none) {
                     return Ok(None);
@@ -206,12 +222,23 @@ impl GroupWriter<'_> {
         self.last.as_ref()?.1.as_ref()
     }
 
-    fn add(&mut self, id: u32, key: &[u8], value: &[u8]) -> Result<Option<BlobReference>> {
+    /// True for a value that goes into a blob file of the family.
+    fn takes(&mut self, id: u32, value: &[u8]) -> bool {
+        !value.is_empty() && self.target(id).is_some_and(|target| value.len() as u64 >= target.options.min_blob_size)
+    }
+
+    /// The partition that a value of the family goes to: by the strategy, or the next in turn.
+    fn partition(&mut self, id: u32, select: impl FnOnce(&dyn BlobFilePartitionStrategy, u32) -> u32) -> u64 {
+        let Some(Target { options, memtable, .. }) = self.target(id) else { return 0 };
+        match &options.blob_direct_write_partition_strategy {
+            Some(strategy) => u64::from(select(&**strategy, options.blob_direct_write_partitions.max(1))),
+            None => memtable.companion::<DirectBlobs>().map_or(0, DirectBlobs::next_partition),
+        }
+    }
+
+    fn add(&mut self, id: u32, key: &[u8], value: &[u8], partition: u64) -> Result<Option<BlobReference>> {
         let core = self.core;
         let Some(Target { data, options, memtable }) = self.target(id) else { return Ok(None) };
-        if value.is_empty() || (value.len() as u64) < options.min_blob_size {
-            return Ok(None);
-        }
         let Some(blobs) = memtable.companion::<DirectBlobs>() else { return Ok(None) };
         let warms = match options.prepopulate_blob_cache {
             PrepopulateBlobCache::Disable => false,
@@ -221,6 +248,7 @@ impl GroupWriter<'_> {
             settings: options,
             bytes_per_sync: core.options.load().bytes_per_sync,
             warmed: data.blob_cache.as_deref().filter(|_| warms),
+            partition,
         };
         // Noted before the value is taken: what waits for the operating system must not wait for another group.
         let memtable = Arc::clone(memtable);

@@ -75,6 +75,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
         "ColumnFamilyOptions.inplace_callback",
         Elsewhere("tests/in_place_callback.rs", "no_change_of_several_threads_is_lost"),
     ),
+    (
+        "ColumnFamilyOptions.blob_direct_write_partition_strategy",
+        Elsewhere("tests/blob_direct_write.rs", "a_strategy_chooses_the_file_of_each_value"),
+    ),
     ("ColumnFamilyOptions.compaction_filter", Shown(compaction_filter)),
     (
         "ColumnFamilyOptions.sst_partitioner_factory",

@@ -3,6 +3,7 @@
 //! Only adjacent repeats are dropped, and by hash: the number of entries decides the size, so another rule would make
 //! other bytes. Keys and prefixes share one filter and are not distinguished.
 
+use super::hash_list::HashList;
 use super::{FilterKind, fast_local_bloom, legacy_bloom, ribbon_builder};
 use ferrock_base::hash::hash64;
 use ferrock_base::{Error, Result};
@@ -27,7 +28,7 @@ pub(super) enum Sizing {
 #[derive(Clone, Debug)]
 pub struct FilterBuilder {
     sizing: Sizing,
-    hashes: Vec<u64>,
+    hashes: HashList,
     previous_alternative: Option<u64>,
     /// Exclusive-or of all hashes added, kept only with checks.
     checksum: Option<u64>,
@@ -35,7 +36,7 @@ pub struct FilterBuilder {
 
 impl FilterBuilder {
     pub(super) fn new(sizing: Sizing) -> Self {
-        Self { sizing, hashes: Vec::new(), previous_alternative: None, checksum: None }
+        Self { sizing, hashes: HashList::default(), previous_alternative: None, checksum: None }
     }
 
     /// Makes [`finish`](Self::finish) check that the collected hashes are those that were added, and that the filter
@@ -65,7 +66,7 @@ impl FilterBuilder {
     #[inline]
     pub fn add_key(&mut self, key: &[u8]) {
         let hash = self.hash(key);
-        if self.hashes.last() != Some(&hash) {
+        if self.hashes.last() != Some(hash) {
             self.push(hash);
         }
     }
@@ -75,7 +76,7 @@ impl FilterBuilder {
     /// The prefix goes first, so that the last hash stays the key's and runs of one key or one prefix collapse.
     pub fn add_key_and_alt(&mut self, key: &[u8], prefix: &[u8]) {
         let (key_hash, prefix_hash) = (self.hash(key), self.hash(prefix));
-        let last = self.hashes.last().copied();
+        let last = self.hashes.last();
         let previous = self.previous_alternative.replace(prefix_hash);
         if Some(prefix_hash) != previous && prefix_hash != key_hash && Some(prefix_hash) != last {
             self.push(prefix_hash);
@@ -89,7 +90,7 @@ impl FilterBuilder {
     /// Entries so far, as the table property `rocksdb.num.filter_entries` counts them.
     #[must_use]
     pub fn num_entries(&self) -> u64 {
-        self.hashes.len() as u64
+        self.hashes.len()
     }
 
     /// True if nothing was added: the table then gets no filter block.
@@ -126,7 +127,7 @@ impl FilterBuilder {
     /// Memory that the collected hashes take.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.hashes.capacity() * size_of::<u64>()
+        self.hashes.memory_bytes()
     }
 
     /// Memory that [`finish`](Self::finish) takes beside the hashes and the payload: a Ribbon filter's equations.
@@ -155,7 +156,7 @@ impl FilterBuilder {
         payload
     }
 
-    /// The payload, empty if nothing was added. The builder starts over, keeping its memory.
+    /// The payload, empty if nothing was added. The builder starts over, keeping some of its memory.
     ///
     /// Fails only [with checks](Self::with_checks), when memory changed under the builder.
     ///
@@ -181,9 +182,9 @@ impl FilterBuilder {
             return Err(Error::corruption("the hashes collected for a filter changed in memory"));
         }
         let kind = FilterKind::parse(payload);
-        let has = |hash: &u64| match kind {
-            FilterKind::LegacyBloom(bloom) => bloom.may_match(payload, *hash as u32),
-            _ => kind.may_match_hash64(payload, *hash, &[]),
+        let has = |hash: u64| match kind {
+            FilterKind::LegacyBloom(bloom) => bloom.may_match(payload, hash as u32),
+            _ => kind.may_match_hash64(payload, hash, &[]),
         };
         if self.hashes.iter().all(has) {
             return Ok(());
@@ -193,6 +194,6 @@ impl FilterBuilder {
 
     #[cfg(test)]
     pub(super) fn flip_bit(&mut self, entry: usize, bit: u32) {
-        self.hashes[entry] ^= 1 << bit;
+        self.hashes.flip_bit(entry, bit);
     }
 }

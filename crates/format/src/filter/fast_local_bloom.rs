@@ -8,6 +8,7 @@
 //! p times:  bit x >> 23 of the line (0..511);  x *= 0x9E3779B9
 //! ```
 
+use super::hash_list::HashList;
 use super::metadata::METADATA_SIZE;
 use ferrock_base::hash::fast_range32;
 
@@ -100,14 +101,14 @@ pub(super) fn entries_that_fit(bytes: u64, millibits_per_key: u32) -> u64 {
 }
 
 /// Builds the payload from 64-bit hashes.
-pub(super) fn build(hashes: &[u64], millibits_per_key: u32) -> Vec<u8> {
-    let size = size(hashes.len() as u64, millibits_per_key) as usize;
+pub(super) fn build(hashes: &HashList, millibits_per_key: u32) -> Vec<u8> {
+    let size = size(hashes.len(), millibits_per_key) as usize;
     let probes = probes(millibits_per_key);
     let mut payload = Vec::with_capacity(size);
     payload.resize(size - METADATA_SIZE, 0);
     let (lines, _) = payload.as_chunks_mut::<LINE_BYTES>();
     let line_count = lines.len() as u32;
-    for &hash in hashes {
+    hashes.iter().for_each(|hash| {
         let line = &mut lines[fast_range32(hash as u32, line_count) as usize];
         let mut state = (hash >> 32) as u32;
         for _ in 0..probes {
@@ -115,7 +116,7 @@ pub(super) fn build(hashes: &[u64], millibits_per_key: u32) -> Vec<u8> {
             line[bit / 8] |= 1 << (bit % 8);
             state = state.wrapping_mul(GOLDEN_RATIO);
         }
-    }
+    });
     payload.extend_from_slice(&[0xff, 0, probes, 0, 0]);
     payload
 }

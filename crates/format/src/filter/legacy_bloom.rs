@@ -9,6 +9,7 @@
 //!
 //! The 32-bit hash limits it to a few million keys; that, and its uneven use of bits, is why it was replaced.
 
+use super::hash_list::HashList;
 use super::metadata::METADATA_SIZE;
 use ferrock_base::hash::hash32;
 
@@ -85,11 +86,11 @@ pub(super) fn entries_that_fit(bytes: u64, whole_bits_per_key: u32) -> u64 {
 }
 
 /// Builds the payload. `hashes` are 32-bit hashes, widened.
-pub(super) fn build(hashes: &[u64], whole_bits_per_key: u32) -> Vec<u8> {
-    let lines = lines(hashes.len() as u64, whole_bits_per_key) as u32;
+pub(super) fn build(hashes: &HashList, whole_bits_per_key: u32) -> Vec<u8> {
+    let lines = lines(hashes.len(), whole_bits_per_key) as u32;
     let probes = probes(whole_bits_per_key);
     let mut payload = vec![0; lines as usize * LINE_BYTES as usize];
-    for &hash in hashes {
+    hashes.iter().for_each(|hash| {
         let mut hash = hash as u32;
         let start = (hash % lines) as usize * LINE_BYTES as usize;
         let delta = hash.rotate_right(17);
@@ -98,7 +99,7 @@ pub(super) fn build(hashes: &[u64], whole_bits_per_key: u32) -> Vec<u8> {
             payload[start + bit / 8] |= 1 << (bit % 8);
             hash = hash.wrapping_add(delta);
         }
-    }
+    });
     payload.push(probes as u8);
     payload.extend_from_slice(&lines.to_le_bytes());
     payload

@@ -22,6 +22,7 @@
 
 mod builder;
 mod fast_local_bloom;
+mod hash_list;
 mod legacy_bloom;
 mod metadata;
 mod policy;

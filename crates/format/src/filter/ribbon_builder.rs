@@ -9,6 +9,7 @@
 //! first seed and rounding are RocksDB's, so the same keys make the same bytes.
 
 use super::fast_local_bloom;
+use super::hash_list::HashList;
 use super::metadata::METADATA_SIZE;
 use super::ribbon::{MAX_COLUMNS, Ribbon, SEGMENT_BYTES, SLOTS_PER_BLOCK};
 
@@ -169,9 +170,9 @@ pub(super) fn entries_that_fit(bytes: u64, millibits_per_key: u32) -> u64 {
 }
 
 /// Builds the payload from 64-bit hashes; a Bloom filter where that is smaller, or where no seed works.
-pub(super) fn build(hashes: &[u64], millibits_per_key: u32) -> Vec<u8> {
-    let first = hashes.first().copied().unwrap_or(0);
-    if let Some((slots, bytes)) = plan(hashes.len() as u64, millibits_per_key, (first >> 32) as u32) {
+pub(super) fn build(hashes: &HashList, millibits_per_key: u32) -> Vec<u8> {
+    let first = hashes.first().unwrap_or(0);
+    if let Some((slots, bytes)) = plan(hashes.len(), millibits_per_key, (first >> 32) as u32) {
         let mut banding = Banding { rows: vec![0; slots as usize], results: vec![0; slots as usize] };
         for attempt in 0..=u8::MAX {
             let seed = (first as u8).wrapping_add(attempt);
@@ -196,10 +197,10 @@ struct Banding {
 
 impl Banding {
     /// False when the equations contradict one another.
-    fn fill(&mut self, ribbon: &Ribbon, hashes: &[u64]) -> bool {
+    fn fill(&mut self, ribbon: &Ribbon, hashes: &HashList) -> bool {
         self.rows.fill(0);
         self.results.fill(0);
-        hashes.iter().all(|&hash| {
+        hashes.iter().all(|hash| {
             let equation = ribbon.equation(hash);
             let (mut slot, mut row, mut result) = (equation.start as usize, equation.row, equation.result);
             loop {

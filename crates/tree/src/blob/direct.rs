@@ -69,6 +69,8 @@ pub struct DirectOptions<'a> {
     pub bytes_per_sync: u64,
     /// Takes what is written: `prepopulate_blob_cache`.
     pub warmed: Option<&'a BlobCache>,
+    /// The file among those of the memtable: any number, of which the remainder by their number counts.
+    pub partition: u64,
 }
 
 /// The blob files of one memtable, and what is written to them.
@@ -83,8 +85,8 @@ pub struct DirectBlobs {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Values so far: they go to the partitions in turn.
-    values: u64,
+    /// How often a partition was asked for: they take turns.
+    turns: u64,
     open: BTreeMap<u64, DirectFile>,
     /// Files that take no more records.
     full: Vec<FullFile>,
@@ -258,6 +260,13 @@ impl DirectBlobs {
         Self { place, is_abandoned: AtomicBool::new(false), unused: Mutex::default(), state: Mutex::default() }
     }
 
+    /// The partition whose turn it is.
+    pub fn next_partition(&self) -> u64 {
+        let mut state = self.state.lock();
+        state.turns += 1;
+        state.turns - 1
+    }
+
     /// Takes a value, and returns the reference that the entry gets once [`flush`](Self::flush) was called.
     /// `new_number` gives the number of a file that no clean-up removes from then on.
     ///
@@ -273,7 +282,7 @@ impl DirectBlobs {
         let settings = how.settings;
         let mut state = self.state.lock();
         let state = &mut *state;
-        let partition = state.values % u64::from(settings.blob_direct_write_partitions.max(1));
+        let partition = how.partition % u64::from(settings.blob_direct_write_partitions.max(1));
         if state.open.get(&partition).is_some_and(|file| file.compression != settings.blob_compression_type) {
             state.end_file(&self.place, partition)?;
         }
@@ -289,7 +298,6 @@ impl DirectBlobs {
             }
         };
         let reference = file.add(user_key, encode(&mut state.encoder, settings, value)?);
-        state.values += 1;
         if let Some(cache) = how.warmed {
             cache.warm(&reference, value);
         }

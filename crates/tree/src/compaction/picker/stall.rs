@@ -142,9 +142,9 @@ pub fn rate_on_the_way(rate: u64, way_to_stop: f64) -> u64 {
 }
 
 /// How much of the way to a stop is behind the writers, from 0, where they are not slowed down, to 1, where they are
-/// stopped. Of bytes those count that loom: what waits in memtables will be flushed whatever the writers do from now on,
-/// and a table of level 0 may be worth a hundred times its size in debt. Of files those count that are there: a memtable
-/// is only one more.
+/// stopped. Of bytes those count that loom: what waits in memtables will be flushed whatever the writers do from now
+/// on, and a table of level 0 may be worth a hundred times its size in debt. Of files those count that are there: a
+/// memtable is only one more.
 #[must_use]
 pub fn way_to_stop(settings: &ColumnFamilySettings, input: &StallInput) -> f64 {
     if settings.disable_auto_compactions {
