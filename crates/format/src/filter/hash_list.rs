@@ -90,7 +90,7 @@ mod tests {
             assert_eq!((list.first(), list.is_empty()), (Some(0), false));
             assert!(list.memory_bytes() <= (count as usize + PIECE_HASHES) * 8);
             list.flip_bit(PIECE_HASHES - 1, 0);
-            assert_eq!(list.iter().nth(PIECE_HASHES - 1), Some((PIECE_HASHES as u64 - 1) * 7 ^ 1));
+            assert_eq!(list.iter().nth(PIECE_HASHES - 1), Some(((PIECE_HASHES as u64 - 1) * 7) ^ 1));
             list.clear();
             assert!(list.memory_bytes() <= PIECE_HASHES * 8, "one piece is kept");
         }
