@@ -488,7 +488,7 @@ fn draw_family(drawn: &mut Drawn, fixed: &Fixed, family: usize, is_ferrock: bool
         ),
     );
     drawn.set("paranoid_file_checks", true);
-    // RocksDB's own turns are without: a flush of 11.8.1 waits for ever where universal compactions never end the delay.
+    // RocksDB's own turns are without: a flush of 11.8.1 waits for ever where universal compactions end no delay.
     if is_ferrock && !fixed.is_queue && fixed.seed % 5 < 3 {
         drawn.set("level0_slowdown_writes_trigger", ["4", "20"][(fixed.seed % 2) as usize]);
         drawn.set("soft_pending_compaction_bytes_limit", ["1", "100000", "1000000000"][(fixed.seed % 3) as usize]);
