@@ -299,6 +299,8 @@ fn a_strategy_chooses_the_file_of_each_value() {
     assert_eq!(asked.len(), 20);
     assert_eq!(asked[0], (3, 0, b"d0".to_vec(), vec![value(0)]), "the value before its compression");
     assert_eq!(blobs(&files).len(), 2, "7 % 3, and (u32::MAX - 3) % 3");
+    let log = read_file(&files, Path::new("/db/LOG")).unwrap();
+    assert!(String::from_utf8_lossy(&log).contains("blob_direct_write_partition_strategy: DoomedTogether"));
     // An entity is asked for once, with all of its columns.
     let mut batch = WriteBatch::new();
     let (large, other) = (value(1), value(2));

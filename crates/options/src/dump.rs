@@ -73,6 +73,8 @@ pub fn family_lines(name: &str, options: &ColumnFamilyOptions) -> Vec<String> {
     let filter = options.compaction_filter.as_ref().map_or_else(none, |filter| filter.name().to_owned());
     let factory = options.compaction_filter_factory.as_ref().map_or_else(none, |factory| factory.name().to_owned());
     let partitioner = options.sst_partitioner_factory.as_ref().map_or_else(none, |factory| factory.name().to_owned());
+    let strategy = options.blob_direct_write_partition_strategy.as_ref();
+    let strategy = strategy.map_or_else(none, |strategy| strategy.name().to_owned());
     let collectors: Vec<&str> =
         options.table_properties_collector_factories.iter().map(|factory| factory.name()).collect();
     let prefix = options.prefix_extractor.as_ref().map_or_else(|| NULL_OBJECT.to_owned(), |own| own.name());
@@ -81,6 +83,7 @@ pub fn family_lines(name: &str, options: &ColumnFamilyOptions) -> Vec<String> {
     lines.push(format!("Options.compaction_filter: {filter}"));
     lines.push(format!("Options.compaction_filter_factory: {factory}"));
     lines.push(format!("Options.sst_partitioner_factory: {partitioner}"));
+    lines.push(format!("Options.blob_direct_write_partition_strategy: {strategy}"));
     lines.push(format!("Options.table_properties_collectors: {}", collectors.join("; ")));
     lines.push(format!("Options.prefix_extractor: {prefix}"));
     lines.push(format!("Options.table_factory: {}", options.table_factory.name()));

@@ -327,14 +327,15 @@ impl<'a> Simulation<'a> {
         let way_to_stop = stall::way_to_stop(family, &input);
         let trend =
             stall::DelayTrend { is_near_stop: stall::is_near_stop(family, &input), is_debt_growing, way_to_stop };
-        match stall::stall_condition(family, &input) {
+        let condition = stall::stall_condition(family, &input);
+        match condition {
             stall::StallCondition::Normal => self.delayed_rate = most,
             stall::StallCondition::Delayed(_) => {
                 self.delayed_rate = stall::next_delayed_rate(self.delayed_rate as u64, most as u64, trend) as f64;
             }
             stall::StallCondition::Stopped(_) => return 0.0,
         }
-        let is_bounded = way_to_stop > 0.0 || stall::stall_condition(family, &input) != stall::StallCondition::Normal;
+        let is_bounded = way_to_stop > 0.0 || condition != stall::StallCondition::Normal;
         if is_bounded {
             wanted.min(stall::rate_on_the_way(self.delayed_rate as u64, way_to_stop) as f64)
         } else {

@@ -136,7 +136,7 @@ pub fn next_delayed_rate(current: u64, max_rate: u64, trend: DelayTrend) -> u64 
 
 /// What is left to writers of the delayed rate on the way to a stop: the square of what is left of the way. With what
 /// is left itself, writers that had run free for ten seconds came to the end with their memtables full, and were
-/// stopped in two of four runs.
+/// stopped for 3 seconds in one of two runs.
 #[must_use]
 pub fn rate_on_the_way(rate: u64, way_to_stop: f64) -> u64 {
     let left = rate as f64 * (1.0 - way_to_stop).clamp(0.0, 1.0).powi(2).max(LEAST_SHARE);
