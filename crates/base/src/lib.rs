@@ -17,6 +17,7 @@ pub mod internal_key;
 pub mod iterator;
 pub mod merge;
 pub mod option_table;
+pub mod pages;
 pub mod prefix;
 pub mod random;
 pub mod range_tombstone;

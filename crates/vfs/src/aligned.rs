@@ -5,7 +5,7 @@
 //! that live on come to lie behind it. In a load with two background jobs (1,000,000 values of 550 bytes, memtables of
 //! 8 MiB) the process held 150 MB of which 52 MB were in use.
 
-use memmap2::MmapMut;
+use ferrock_base::pages::Pages;
 
 /// From this length on a buffer is a mapping. Making one takes a call, and a page fault for each page of it.
 const MAPPED_FROM_BYTES: usize = 128 << 10;
@@ -26,7 +26,7 @@ pub struct AlignedBuffer {
 enum Storage {
     /// The buffer is a part of a slightly longer vector that is never resized, which needs no unsafe code.
     Heap(Vec<u8>),
-    Mapped(MmapMut),
+    Mapped(Pages),
 }
 
 impl Storage {
@@ -45,7 +45,7 @@ impl AlignedBuffer {
         let alignment = alignment.max(1).next_power_of_two();
         if length >= MAPPED_FROM_BYTES && alignment <= PAGE_BYTES {
             // Where there is no mapping to be had the allocator decides, as for any vector.
-            if let Ok(map) = MmapMut::map_anon(length) {
+            if let Some(map) = Pages::mapped(length) {
                 return Self { storage: Storage::Mapped(map), start: 0, length };
             }
         }

@@ -1,20 +1,28 @@
 //! The hashes of a filter that is being built.
 //!
 //! ```text
-//! full     [ 4096 hashes ] [ 4096 hashes ] ...
-//! current  [ hashes, up to 4096 ]
+//! current  [ hashes, up to 4096 ]                     of the allocator; hashes are added here
+//! full     [ 32 times 4096 hashes ] [ ... ] ...       pages of the system, little endian
 //! ```
 //!
 //! A table of small entries has millions of them. In one array they would be copied each time it doubles, beside the
-//! array that they are copied from, and an allocator keeps what such arrays leave behind.
+//! array that they are copied from. And an allocator keeps what is given back, in an arena for each thread that ran a
+//! job: with pieces of 32 KiB from the allocator 55 to 83 MB of the heap were free after the inserts of `lsm_at_scale
+//! LIBRARY DIR blobs 16000000` (dev/interop), with pages 19 and 23 MB.
 
-/// Hashes of a piece, 32 KiB: less than what an allocator takes from the system for one caller alone.
+use ferrock_base::pages::Pages;
+
+/// Hashes of a piece, 32 KiB: as small filters have no more, they take no page of their own.
 const PIECE_HASHES: usize = 4096;
+const PIECE_BYTES: usize = PIECE_HASHES * size_of::<u64>();
+/// Bytes of pages that are taken at a time.
+const PAGES_BYTES: usize = 32 * PIECE_BYTES;
 
 /// See the [module](self).
 #[derive(Clone, Debug, Default)]
 pub(super) struct HashList {
-    full: Vec<Vec<u64>>,
+    full: Vec<Pages>,
+    full_pieces: usize,
     current: Vec<u64>,
 }
 
@@ -22,15 +30,23 @@ impl HashList {
     #[inline]
     pub(super) fn push(&mut self, hash: u64) {
         if self.current.len() == PIECE_HASHES {
-            self.begin_piece();
+            self.put_away();
         }
         self.current.push(hash);
     }
 
+    /// Moves the current piece behind the full ones.
     #[cold]
-    fn begin_piece(&mut self) {
-        let full = std::mem::replace(&mut self.current, Vec::with_capacity(PIECE_HASHES));
-        self.full.push(full);
+    fn put_away(&mut self) {
+        let offset = self.full_pieces * PIECE_BYTES % PAGES_BYTES;
+        if offset == 0 {
+            self.full.push(Pages::new(PAGES_BYTES));
+        }
+        let pieces = self.full.last_mut().into_iter().flat_map(|pages| pages[offset..].chunks_exact_mut(8));
+        for (bytes, hash) in pieces.zip(self.current.drain(..)) {
+            bytes.copy_from_slice(&hash.to_le_bytes());
+        }
+        self.full_pieces += 1;
     }
 
     /// The hash that came last: the current piece has one, unless the list is empty.
@@ -44,7 +60,7 @@ impl HashList {
     }
 
     pub(super) fn len(&self) -> u64 {
-        (self.full.len() * PIECE_HASHES + self.current.len()) as u64
+        (self.full_pieces * PIECE_HASHES + self.current.len()) as u64
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -52,23 +68,31 @@ impl HashList {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = u64> + '_ {
-        self.full.iter().flatten().chain(&self.current).copied()
+        let words = self.full.iter().flat_map(|pages| pages.as_chunks::<8>().0);
+        let full = words.take(self.full_pieces * PIECE_HASHES).map(|word| u64::from_le_bytes(*word));
+        full.chain(self.current.iter().copied())
     }
 
     /// Forgets all hashes, and keeps the memory of one piece.
     pub(super) fn clear(&mut self) {
         self.full.clear();
+        self.full_pieces = 0;
         self.current.clear();
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        (self.full.len() * PIECE_HASHES + self.current.capacity()) * size_of::<u64>()
+        self.full_pieces * PIECE_BYTES + self.current.capacity() * size_of::<u64>()
     }
 
     #[cfg(test)]
     pub(super) fn flip_bit(&mut self, entry: usize, bit: u32) {
-        let piece = self.full.get_mut(entry / PIECE_HASHES).unwrap_or(&mut self.current);
-        piece[entry % PIECE_HASHES] ^= 1 << bit;
+        match entry.checked_sub(self.full_pieces * PIECE_HASHES) {
+            Some(entry) => self.current[entry] ^= 1 << bit,
+            None => {
+                let at = entry * size_of::<u64>() + bit as usize / 8;
+                self.full[at / PAGES_BYTES][at % PAGES_BYTES] ^= 1 << (bit % 8);
+            }
+        }
     }
 }
 
