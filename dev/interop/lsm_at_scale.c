@@ -2,12 +2,13 @@
 // Prints, for each of the three, its speed, the latencies of writes, what was written and stored, and the memory.
 //
 //   cc -O2 dev/interop/lsm_at_scale.c -o lsm_at_scale -ldl -lpthread
-//   ./lsm_at_scale LIBRARY DIRECTORY leveled|universal|blobs|direct KEYS [MEGABYTES]
+//   ./lsm_at_scale LIBRARY DIRECTORY leveled|universal|blobs|direct KEYS [MEGABYTES [PACE]]
 //
 // Keys have 16 bytes, values 100 to 1,000, of which half compresses; LZ4, two background jobs, a cache of 256 MB,
 // Bloom filters of 10 bits, all else as the library has it, but for MEGABYTES: the size of a memtable and of a table,
-// a quarter of the first level's (64). `direct`: blobs that are written before they are logged. Every value read is
-// checked. The directory must not exist before.
+// a quarter of the first level's (64). `direct`: blobs that are written before they are logged. PACE: operations a
+// second at most, so that a faster library gets no more work than a slower one. Every value read is checked. The
+// directory must not exist before.
 //
 // Columns: seconds until the last call returned and until background work was done; p50, p99, p99.9 and the longest of
 // a write in microseconds; seconds spent in writes of more than a millisecond; bytes written by the process per byte
@@ -16,6 +17,7 @@
 #include <dirent.h>
 #include <malloc.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "c_library.h"
 
@@ -123,7 +125,15 @@ typedef struct {
   uint64_t keys;
   uint8_t* generations;  // of each key; 0 before its first
   uint64_t live_bytes;
+  uint64_t pace;  // operations a second; 0: as many as there can be
 } Load;
+
+// Sleeps until the operation is due.
+static void keep_pace(const Load* load, double begin, uint64_t done) {
+  if (!load->pace || done % 16) return;
+  double early = (double)done / load->pace - (seconds() - begin);
+  if (early > 0.0001) usleep(early * 1e6);
+}
 
 static void run(Load* load, const char* name, uint64_t operations, unsigned reads_of_100) {
   USES(void, put, void*, void*, const char*, size_t, const char*, size_t, char**);
@@ -144,6 +154,7 @@ static void run(Load* load, const char* name, uint64_t operations, unsigned read
   uint64_t put_bytes = 0, most_memory = 0, before = number_in("/proc/self/io", "write_bytes:");
   double begin = seconds();
   for (uint64_t done = 0; done < operations; done++) {
+    keep_pace(load, begin, done);
     uint64_t number = next_random() % load->keys;
     make_key(key, number);
     if (next_random() % 100 < reads_of_100) {
@@ -189,13 +200,14 @@ static void run(Load* load, const char* name, uint64_t operations, unsigned read
 }
 
 int main(int count, char** arguments) {
-  if (count < 5) fail("usage: lsm_at_scale LIBRARY DIRECTORY leveled|universal|blobs|direct KEYS [MEGABYTES]");
+  if (count < 5) fail("usage: lsm_at_scale LIBRARY DIRECTORY leveled|universal|blobs|direct KEYS [MEGABYTES [PACE]]");
   load_library(arguments[1]);
   USES(void, close, void*);
   uint64_t keys = strtoull(arguments[4], NULL, 10), megabytes = count > 5 ? strtoull(arguments[5], NULL, 10) : 64;
   uint8_t* generations = calloc(keys, 1);
   if (!generations) fail("no memory for the generations");
-  Load load = {open_database(arguments[2], arguments[3], megabytes << 20), arguments[2], keys, generations, 0};
+  Load load = {open_database(arguments[2], arguments[3], megabytes << 20), arguments[2], keys, generations, 0,
+               count > 6 ? strtoull(arguments[6], NULL, 10) : 0};
   // The program's own memory is part of what is reported: one byte a key.
   run(&load, "fillrandom", keys, 0);
   run(&load, "overwrite", keys, 0);

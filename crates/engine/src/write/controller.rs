@@ -4,7 +4,7 @@
 //!            soft limit                    hard limit
 //! debt  ---------|------------------------------|------>
 //! way to stop    0             0.5              1          of the family that is farthest
-//! writers   free | rate x (1 - way to stop)^2   | stopped
+//! writers   free | rate x (1 - way to stop)^2   | stopped      of files of level 0: rate x (what is left of the way)
 //! ```
 //!
 //! A stall condition of any column family holds for all writers. While *delayed*, writers share a number of bytes a
@@ -25,7 +25,8 @@
 //!
 //! Tried and lost: a share of a rate that does not follow (with `delayed_write_rate` at 128 MB/s where 5 can be borne,
 //! writers ran and stood in turns); a rate that follows as RocksDB's, by 0.6 or 0.8 on each evaluation, without the
-//! share (5 of 100 seconds without a put).
+//! share (5 of 100 seconds without a put). And 64 MB/s as the rate that is meant by no `delayed_write_rate`: 20 GB of
+//! universal puts and reads took 258 seconds with it until their compactions were done, and 254 with RocksDB's 16 MB/s.
 
 use ferrock_base::clock::{Alarm, Clock};
 use ferrock_options::WriteStallCondition;

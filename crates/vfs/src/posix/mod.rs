@@ -16,6 +16,7 @@
 //! Nothing outside this directory makes a system call.
 #![expect(clippy::disallowed_methods, reason = "the one place where files are really opened")]
 
+mod append_buffer;
 mod device;
 mod direct;
 mod lock;

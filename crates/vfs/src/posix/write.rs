@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use ferrock_base::{Error, Result};
 
+use super::append_buffer::AppendBuffer;
 use super::device;
 use super::direct::DirectAppend;
 use super::target::Target;
@@ -26,7 +27,7 @@ const LARGE_APPEND_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
 enum Mode {
-    Buffered(Vec<u8>),
+    Buffered(AppendBuffer),
     Direct(DirectAppend),
     Mapped(MappedAppend),
     Done,
@@ -48,7 +49,7 @@ impl PosixWritableFile {
         } else if options.mapped_append && device::reservations_hold(&target.file) {
             Mode::Mapped(MappedAppend::new(options.preallocate_bytes))
         } else {
-            Mode::Buffered(Vec::new())
+            Mode::Buffered(AppendBuffer::default())
         };
         Ok(Self { target, mode, buffer_bytes: options.buffer_bytes, failure: None, closed: false })
     }
@@ -72,7 +73,7 @@ impl PosixWritableFile {
 
     /// From now on bytes are written by system calls. Reserved space stays and is written into.
     fn leave_mapping(&mut self) {
-        self.mode = Mode::Buffered(Vec::new());
+        self.mode = Mode::Buffered(AppendBuffer::default());
     }
 
     fn append_mapped(&mut self, data: &[u8]) -> Result<()> {
@@ -101,12 +102,12 @@ impl PosixWritableFile {
     fn append_buffered(&mut self, data: &[u8]) -> Result<()> {
         let Mode::Buffered(buffer) = &mut self.mode else { return Ok(()) };
         if buffer.len() + data.len() <= self.buffer_bytes {
-            buffer.extend_from_slice(data);
+            buffer.extend(data);
             return Ok(());
         }
         // A large append is written without a copy; a small one is written together with the buffered bytes.
         if data.len() < self.buffer_bytes {
-            buffer.extend_from_slice(data);
+            buffer.extend(data);
             return self.flush_buffer();
         }
         self.flush_buffer()?;
@@ -119,8 +120,8 @@ impl PosixWritableFile {
 
     fn flush_buffer(&mut self) -> Result<()> {
         let Mode::Buffered(buffer) = &mut self.mode else { return Ok(()) };
-        if !buffer.is_empty() {
-            self.target.write_at(self.target.position, buffer)?;
+        if buffer.len() > 0 {
+            self.target.write_at(self.target.position, buffer.bytes())?;
             buffer.clear();
         }
         Ok(())

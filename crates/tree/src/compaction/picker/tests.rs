@@ -3,6 +3,7 @@
 //! ```text
 //! pick                                   or: scores | manual 0->6 [begin..end] | steps [begin..end] [force] | twice
 //!                                            | files 6 #3 #4 [move] [limit=100] [kNoCompression]
+//!                                            | debt 50                    bytes that wait in memtables
 //! options name=value ...
 //! running 0->5 #3 #4                     files that a compaction has, and where it goes
 //! now 1000        threshold 50           Unix time; sequence number below which bottommost files are rewritten
@@ -105,7 +106,9 @@ fn parse(input: &str) -> Script {
                     garbage_blob_bytes: garbage,
                 });
             }
-            "pick" | "scores" | "manual" | "steps" | "twice" | "files" => script.commands.push(line.to_owned()),
+            "pick" | "scores" | "manual" | "steps" | "twice" | "files" | "debt" => {
+                script.commands.push(line.to_owned())
+            }
             _ => {
                 // Keys of 10 bytes; the rest of the file is values, as large before compression as behind it.
                 let count = |name: &str| {
@@ -217,6 +220,12 @@ fn run(input: &str) -> String {
             }
             "manual" => manual(&mut out, &input, &words[1..]),
             "files" => files(&mut out, &input, &words[1..]),
+            "debt" => {
+                let settings = &script.options.settings;
+                let needed = version.estimated_compaction_needed_bytes(settings);
+                let looming = version.looming_compaction_needed_bytes(settings, words[1].parse().unwrap());
+                writeln!(out, "{needed} bytes to rewrite, {looming} loom").unwrap();
+            }
             "steps" => {
                 let (begin, end) = bounds(words.get(1).copied());
                 let bottommost = match words.last() {
@@ -386,6 +395,11 @@ fn level_0() {
 #[test]
 fn triggers() {
     check("triggers.txt");
+}
+
+#[test]
+fn debts() {
+    check("debt.txt");
 }
 
 #[test]
