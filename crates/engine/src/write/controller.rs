@@ -25,8 +25,9 @@
 //!
 //! Tried and lost: a share of a rate that does not follow (with `delayed_write_rate` at 128 MB/s where 5 can be borne,
 //! writers ran and stood in turns); a rate that follows as RocksDB's, by 0.6 or 0.8 on each evaluation, without the
-//! share (5 of 100 seconds without a put). And 64 MB/s as the rate that is meant by no `delayed_write_rate`: 20 GB of
-//! universal puts and reads took 258 seconds with it until their compactions were done, and 254 with RocksDB's 16 MB/s.
+//! share (5 of 100 seconds without a put). And 64 MB/s in place of RocksDB's 16 MB/s as the default of
+//! `delayed_write_rate`: the three parts of `lsm_at_scale LIBRARY DIRECTORY universal 16000000` (dev/interop) took 258
+//! seconds until their compactions were done, and 254 with 16 MB/s.
 
 use ferrock_base::clock::{Alarm, Clock};
 use ferrock_options::WriteStallCondition;
