@@ -157,7 +157,7 @@ pub fn unpack(database: &GoldenDatabase, directory: &Path) -> Result<(), String>
 pub fn worker(part: &str, directory: &Path, more: &[String]) -> Result<Value, String> {
     let mut arguments = vec![part.to_owned(), "--directory".to_owned(), directory.display().to_string()];
     arguments.extend_from_slice(more);
-    let Ended { lines, errors, status } = run_self(&arguments)?;
+    let Ended { lines, errors, status, .. } = run_self(&arguments)?;
     match lines.last() {
         Some(said) if status.success() => Ok(said.clone()),
         Some(said) if said["failure"].is_string() => Err(said["failure"].as_str().unwrap_or("").to_owned()),

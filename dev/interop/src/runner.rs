@@ -81,6 +81,8 @@ pub struct Ended {
     /// The rest of what it said, and how it ended.
     pub errors: String,
     pub status: ExitStatus,
+    /// It was killed for want of an end.
+    hangs: bool,
 }
 
 fn read_all(stream: Option<impl std::io::Read>) -> String {
@@ -89,6 +91,19 @@ fn read_all(stream: Option<impl std::io::Read>) -> String {
         let _ = stream.read_to_end(&mut bytes);
     }
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The threads of a process, each with its state (`R`: it runs, `S`: it waits). Names tell whose a thread is, so this
+/// says which of two engines in one process hangs.
+fn threads_of(process: u32) -> String {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{process}/task")) else { return String::new() };
+    let threads = threads.flatten().filter_map(|thread| {
+        // `17 (rocksdb:low) R ...`: the name may hold anything.
+        let stat = std::fs::read_to_string(thread.path().join("stat")).ok()?;
+        let (before, after) = stat.rsplit_once(") ")?;
+        Some(format!("{} {}", before.split_once('(')?.1, after.chars().next()?))
+    });
+    threads.collect::<Vec<_>>().join(", ")
 }
 
 /// Starts this program again with other arguments and waits for its end.
@@ -102,12 +117,12 @@ pub fn run_self(arguments: &[String]) -> Result<Ended, String> {
     std::thread::scope(|scope| {
         let stdout = scope.spawn(|| read_all(stdout));
         let stderr = scope.spawn(|| read_all(stderr));
-        let mut hangs = false;
+        let mut threads = None;
         let status = loop {
             match child.try_wait().map_err(|error| format!("cannot wait for a worker: {error}"))? {
                 Some(status) => break status,
-                None if start.elapsed() > LIMIT && !hangs => {
-                    hangs = true;
+                None if start.elapsed() > LIMIT && threads.is_none() => {
+                    threads = Some(threads_of(child.id()));
                     let _ = child.kill();
                 }
                 None => std::thread::sleep(Duration::from_millis(2)),
@@ -116,10 +131,10 @@ pub fn run_self(arguments: &[String]) -> Result<Ended, String> {
         let said = stdout.join().unwrap_or_default();
         let mut errors = stderr.join().unwrap_or_default().trim().to_owned();
         let lines: Vec<Value> = said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        if hangs {
-            errors = format!("it hung for {} s, and was killed; {errors}", LIMIT.as_secs());
+        if let Some(threads) = &threads {
+            errors = format!("it hung for {} s, and was killed; its threads: {threads}; {errors}", LIMIT.as_secs());
         }
-        Ok(Ended { lines: if hangs { Vec::new() } else { lines }, errors, status })
+        Ok(Ended { lines, errors, status, hangs: threads.is_some() })
     })
 }
 
@@ -159,7 +174,7 @@ fn play(job: &HistoryJob, directory: &Path, result: &mut HistoryResult) -> Resul
         if let Some(library) = &job.ferrock_library {
             add("ferrock-library", library.display().to_string());
         }
-        let Ended { lines, errors, status } = run_self(&arguments)?;
+        let Ended { lines, errors, status, hangs } = run_self(&arguments)?;
         let mut killed = None;
         let mut is_done = false;
         for line in &lines {
@@ -178,7 +193,7 @@ fn play(job: &HistoryJob, directory: &Path, result: &mut HistoryResult) -> Resul
             is_done |= line["done"].is_boolean();
         }
         use std::os::unix::process::ExitStatusExt as _;
-        match killed {
+        match killed.filter(|_| !hangs) {
             Some(turn) if status.signal() == Some(rustix::process::Signal::KILL.as_raw()) => {
                 result.kills += 1;
                 from = turn + 1;

@@ -542,10 +542,11 @@ fn draw_ages_and_turns(drawn: &mut Drawn, fixed: &Fixed, is_ferrock: bool) {
     }
     if fixed.release == Release::Current {
         drawn.one_of("preserve_internal_time_seconds", &["0", "0", "1", "100000"]);
-        // RocksDB compacts what stays above the last level again and again where levels are over their targets, and
-        // 11.8.1 miscounts the blob files of compactions that write to two levels.
+        // RocksDB compacts what stays above the last level again and again where levels are over their targets, or
+        // above `max_size_amplification_percent` of universal (while a snapshot keeps it there, a flush waits for
+        // ever), and 11.8.1 miscounts the blob files of compactions that write to two levels.
         if !fixed.is_queue {
-            let ages: &[&str] = match (is_ferrock, fixed.has_blobs) {
+            let ages: &[&str] = match (is_ferrock, fixed.has_blobs || fixed.is_universal) {
                 (true, _) => &["0", "0", "1", "100000"],
                 (false, true) => &["0"],
                 (false, false) => &["0", "1"],

@@ -107,7 +107,7 @@ fn play(fetched: &Fetched, directory: &Path, job: &CaseJob, result: &mut CaseRes
     add("rows", rows_to_text(&job.rows));
     add("seed", job.seed.to_string());
     add("directory", directory.display().to_string());
-    let Ended { lines, errors, status } = run_self(&arguments)?;
+    let Ended { lines, errors, status, .. } = run_self(&arguments)?;
     let said = match lines.last() {
         Some(said) if status.success() => said,
         Some(said) if said["failure"].is_string() => return Err(said["failure"].as_str().unwrap_or("").to_owned()),
