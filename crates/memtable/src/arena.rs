@@ -14,11 +14,8 @@
 //! On Linux chunks of 256 KiB and more are mappings of their own, which go back to the system with the arena. What an
 //! allocator gets back it keeps: after inserts of 1 GB with memtables of 64 MB, glibc held 39 to 103 MB free, which
 //! now are 6 to 10 MB. New pages cost time, 14 to 21 % of the inserts. So from 4 MiB on an arena takes 2 MiB at a
-//! time, which the system is asked to back with one huge page: inserts are as fast as with memory that is used again
-//! (single runs of `lsm_at_scale LIBRARY DIRECTORY leveled 2000000`, dev/interop). An arena of less than that takes
-//! pages as it needs them. A huge page probably has its price where the page cache has filled the memory: of
-//! 3,000,000 inserts 369 took 2.1 seconds of system time, with eleven page faults each (`docs/compaction.md`).
-//! Chunks that the next memtable takes again would spare the faults, and are not tried.
+//! time, which the system is asked to back with one huge page, and leaves them to the next arena
+//! ([`crate::spare_chunks`]). An arena of less than that takes pages as it needs them.
 //!
 //! With `memtable_huge_page_size` all chunks of a page and more begin where a page does and are whole pages, and on
 //! Linux the system is asked to back them with huge pages.
@@ -29,6 +26,7 @@
 //! Invariants: a piece belongs to one caller; chunks live until the arena is dropped; `allocated_bytes` is the exact
 //! sum of the chunk sizes.
 
+use crate::spare_chunks;
 use crate::sync::{AtomicPtr, AtomicUsize, Mutex, Ordering};
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
@@ -49,11 +47,12 @@ const MIN_MAPPED_BYTES: usize = 256 << 10;
 #[cfg(target_os = "linux")]
 const MAPPED_ALIGNMENT: usize = 4096;
 /// A huge page of x86-64, and of ARM with pages of 4 KiB.
-const HUGE_PAGE_BYTES: usize = 2 << 20;
+pub(crate) const HUGE_PAGE_BYTES: usize = 2 << 20;
 /// An arena that has this much takes huge pages, if its chunks are at least half as large as one.
 const HUGE_PAGES_FROM_BYTES: usize = 4 << 20;
 
-struct Chunk {
+/// Memory that pieces are taken from.
+pub(crate) struct Chunk {
     base: NonNull<u8>,
     layout: Layout,
     /// The memory is a mapping, and not the allocator's.
@@ -62,8 +61,12 @@ struct Chunk {
     used: AtomicUsize,
 }
 
+// SAFETY: the chunk owns the memory at `base`, which nothing else refers to once its arena is gone; all else of it is
+// numbers and an atomic.
+unsafe impl Send for Chunk {}
+
 impl Chunk {
-    fn new(bytes: usize, alignment: usize) -> Box<Self> {
+    pub(crate) fn new(bytes: usize, alignment: usize) -> Self {
         // A size beyond every address space cannot be allocated; `handle_alloc_error` is what a `Vec` of that size
         // would call.
         let layout = match Layout::from_size_align(bytes, alignment) {
@@ -76,7 +79,7 @@ impl Chunk {
             let base = unsafe { alloc(layout) };
             NonNull::new(base).unwrap_or_else(|| handle_alloc_error(layout))
         });
-        Box::new(Self { base, layout, is_mapped: mapped.is_some(), used: AtomicUsize::new(0) })
+        Self { base, layout, is_mapped: mapped.is_some(), used: AtomicUsize::new(0) }
     }
 
     /// A mapping for a large chunk. `None` where the system gives none: the allocator may have memory still.
@@ -121,6 +124,16 @@ impl Chunk {
 
     #[cfg(not(target_os = "linux"))]
     fn unmap(&self) {}
+
+    /// True for one huge page that is a mapping of its own: what any arena that takes such chunks can use.
+    pub(crate) fn is_huge_page(&self) -> bool {
+        self.is_mapped && (self.layout.size(), self.layout.align()) == (HUGE_PAGE_BYTES, HUGE_PAGE_BYTES)
+    }
+
+    /// Forgets the pieces. What they held stays, as what is in memory that is new is not said either.
+    pub(crate) fn empty(&mut self) {
+        self.used = AtomicUsize::new(0);
+    }
 
     /// Asks for huge pages. A system that gives none is no error: the memory is there.
     #[cfg(target_os = "linux")]
@@ -167,6 +180,8 @@ pub(crate) struct Arena {
     chunk_bytes: usize,
     /// Alignment of chunks from this size on, whose sizes are multiples of it; 0: only [`ALIGNMENT`].
     page_bytes: usize,
+    /// Huge pages are taken from, and left in, the list of spare ones.
+    uses_spare: bool,
 }
 
 // SAFETY: the raw pointers own the chunks, which are memory plus an atomic counter; every access to them is atomic or
@@ -177,8 +192,8 @@ unsafe impl Sync for Arena {}
 
 impl Arena {
     /// `page_bytes`: chunks are whole pages of this size, so that the system can back them with huge pages. 0, or no
-    /// power of two: they are of any size.
-    pub(crate) fn new(chunk_bytes: usize, page_bytes: usize) -> Self {
+    /// power of two: they are of any size. `uses_spare`: memory that is not counted as this arena's may stay behind.
+    pub(crate) fn new(chunk_bytes: usize, page_bytes: usize, uses_spare: bool) -> Self {
         let page_bytes = if page_bytes.is_power_of_two() && page_bytes <= MAX_CHUNK_BYTES { page_bytes } else { 0 };
         let chunk_bytes = chunk_bytes.clamp(MIN_CHUNK_BYTES, MAX_CHUNK_BYTES) & !(ALIGNMENT - 1);
         Self {
@@ -188,6 +203,7 @@ impl Arena {
             sealed_bytes: AtomicUsize::new(0),
             chunk_bytes: if page_bytes > 0 { chunk_bytes.next_multiple_of(page_bytes) } else { chunk_bytes },
             page_bytes,
+            uses_spare,
         }
     }
 
@@ -261,11 +277,16 @@ impl Arena {
         let page_bytes = self.page_bytes_of(bytes);
         let alignment = page_bytes.unwrap_or(ALIGNMENT);
         let bytes = bytes.checked_next_multiple_of(alignment).unwrap_or(bytes);
-        let chunk = Chunk::new(bytes, alignment);
-        if page_bytes.is_some() {
-            chunk.advise_huge_pages();
-        }
-        let chunk = NonNull::from(Box::leak(chunk));
+        let is_huge_page = (bytes, alignment) == (HUGE_PAGE_BYTES, HUGE_PAGE_BYTES);
+        let spare = if self.uses_spare && is_huge_page { spare_chunks::take() } else { None };
+        let chunk = spare.unwrap_or_else(|| {
+            let chunk = Chunk::new(bytes, alignment);
+            if page_bytes.is_some() {
+                chunk.advise_huge_pages();
+            }
+            chunk
+        });
+        let chunk = NonNull::from(Box::leak(Box::new(chunk)));
         chunks.push(chunk);
         self.allocated_bytes.fetch_add(bytes, Ordering::Relaxed);
         chunk
@@ -274,9 +295,14 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        for chunk in std::mem::take(self.chunks.get_mut()) {
+        let chunks = std::mem::take(self.chunks.get_mut()).into_iter().map(|chunk| {
             // SAFETY: made by `Box::leak` in `add_chunk`, in the list once, and no other user is left.
-            drop(unsafe { Box::from_raw(chunk.as_ptr()) });
+            *unsafe { Box::from_raw(chunk.as_ptr()) }
+        });
+        if self.uses_spare {
+            spare_chunks::give(chunks);
+        } else {
+            chunks.for_each(drop);
         }
     }
 }
@@ -294,7 +320,7 @@ mod tests {
     #[test]
     fn chunks_have_the_size_that_was_asked_for() {
         for asked in [4 << 10, 64 << 10, 1 << 20, 3 << 20] {
-            let arena = Arena::new(asked, 0);
+            let arena = Arena::new(asked, 0, false);
             arena.allocate(100);
             assert_eq!(chunk_sizes(&arena), [FIRST_CHUNK_BYTES], "one small piece costs the first chunk");
             while arena.allocated_bytes() < 3 * asked {
@@ -314,14 +340,14 @@ mod tests {
             assert_eq!(chunk_sizes(&arena)[before..], [asked / 4 + 8], "{asked}");
         }
         for (asked, least) in [(0, MIN_CHUNK_BYTES), (1, MIN_CHUNK_BYTES), (usize::MAX, MAX_CHUNK_BYTES)] {
-            assert_eq!(Arena::new(asked, 0).chunk_bytes, least);
+            assert_eq!(Arena::new(asked, 0, false).chunk_bytes, least);
         }
     }
 
     #[test]
     fn chunks_are_whole_pages_where_pages_are_asked_for() {
         const PAGE: usize = 64 << 10;
-        let arena = Arena::new(100_000, PAGE);
+        let arena = Arena::new(100_000, PAGE, false);
         for bytes in [100, 3000, 20_000, 50_000, 5_000_000, 20_000].iter().cycle().take(60) {
             arena.allocate(*bytes);
         }
@@ -336,7 +362,10 @@ mod tests {
         assert_eq!(arena.allocated_bytes(), sizes.iter().sum());
         // Sizes that no page has are no wish.
         for page in [0, 3, usize::MAX] {
-            assert_eq!((Arena::new(8192, page).page_bytes, Arena::new(8192, page).chunk_bytes), (0, 8192));
+            assert_eq!(
+                (Arena::new(8192, page, false).page_bytes, Arena::new(8192, page, false).chunk_bytes),
+                (0, 8192)
+            );
         }
     }
 
@@ -365,7 +394,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn large_chunks_are_mappings_that_end_with_the_arena() {
-        let arena = Arena::new(1 << 20, 0);
+        let arena = Arena::new(1 << 20, 0, false);
         let pieces: Vec<_> = (0..100).map(|_| arena.allocate(100_000)).collect();
         let own = arena.allocate(5 << 20);
         for piece in &pieces {
@@ -391,7 +420,7 @@ mod tests {
             assert_eq!(arena.allocated_bytes(), chunks.iter().map(|chunk| chunk.layout.size()).sum::<usize>());
         }
         drop(arena);
-        let small = Arena::new(MIN_MAPPED_BYTES - ALIGNMENT, 0);
+        let small = Arena::new(MIN_MAPPED_BYTES - ALIGNMENT, 0, false);
         for _ in 0..100 {
             small.allocate(10_000);
         }
@@ -404,7 +433,7 @@ mod tests {
     fn huge_pages_are_asked_for() {
         const PAGE: usize = 2 << 20;
         for (page_bytes, is_wanted) in [(PAGE, true), (0, false)] {
-            let arena = Arena::new(2 * PAGE, page_bytes);
+            let arena = Arena::new(2 * PAGE, page_bytes, false);
             let piece = arena.allocate(2 * PAGE);
             let Some(flags) = flags_of_mapping(piece.as_ptr() as usize) else { return };
             assert_eq!(flags.split_whitespace().any(|flag| flag == "hg"), is_wanted, "{flags}");
@@ -413,7 +442,7 @@ mod tests {
 
     #[test]
     fn pieces_do_not_overlap_and_memory_is_counted() {
-        let arena = Arena::new(16 << 10, 0);
+        let arena = Arena::new(16 << 10, 0, false);
         assert_eq!((arena.allocated_bytes(), arena.used_bytes()), (0, 0));
         let mut pieces = Vec::new();
         let mut asked = 0;

@@ -4,6 +4,7 @@
 //! | module | what |
 //! |---|---|
 //! | `arena` | memory in chunks, freed all at once |
+//! | `spare_chunks` | huge pages that arenas leave to the next ones |
 //! | `skiplist` | the sorted entries: lock-free readers, one or many writers |
 //! | `hash` | lists by the hash of a prefix |
 //! | `vector` | entries in the order of arrival |
@@ -28,6 +29,7 @@ mod range_tombstones;
 mod shuttle_tests;
 mod skiplist;
 mod sorted;
+mod spare_chunks;
 mod sync;
 #[cfg(all(test, not(shuttle)))]
 mod tests;

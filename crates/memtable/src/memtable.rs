@@ -295,7 +295,8 @@ impl MemTable {
     #[must_use]
     pub fn new(options: MemTableOptions) -> Self {
         let filter = Filter::new(&options);
-        let arena = Arena::new(options.arena_block_bytes, options.huge_page_bytes);
+        let is_counted = options.tracker.is_some();
+        let arena = Arena::new(options.arena_block_bytes, options.huge_page_bytes, !is_counted);
         let nodes = Nodes::new(options.comparator.clone(), arena);
         // A lookup locks by the bytes of its own key.
         let by_bytes = !nodes.comparator().user().can_keys_with_different_bytes_be_equal();

@@ -29,7 +29,7 @@ struct WholeList {
 
 impl WholeList {
     fn new() -> Self {
-        let nodes = Nodes::new(InternalComparator::default(), Arena::new(4096, 0));
+        let nodes = Nodes::new(InternalComparator::default(), Arena::new(4096, 0, false));
         Self { list: SkipList::new(&nodes, None), nodes }
     }
     fn insert(&self, key: &[u8], trailer: u64, value: &[u8]) -> bool {
@@ -154,7 +154,7 @@ fn one_of_two_equal_keys_wins() {
 #[test]
 fn arena_pieces_do_not_overlap() {
     check(|| {
-        let arena = Arc::new(Arena::new(4096, 0));
+        let arena = Arc::new(Arena::new(4096, 0, false));
         let threads: Vec<_> = (0..3usize)
             .map(|thread| {
                 let arena = arena.clone();

@@ -90,7 +90,7 @@ impl PosixWritableFile {
                     self.target.start_writeback();
                     return Ok(());
                 }
-                Ok(false) if mapped.advance(&mut self.target) => {}
+                Ok(false) if mapped.advance(&mut self.target, data) => {}
                 // No window could be mapped, or its pages not made present: the write call reports the error, if there
                 // is one.
                 Ok(false) | Err(_) => self.leave_mapping(),
