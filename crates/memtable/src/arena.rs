@@ -26,9 +26,9 @@
 //! Invariants: a piece belongs to one caller; chunks live until the arena is dropped; `allocated_bytes` is the exact
 //! sum of the chunk sizes.
 
+use crate::chunk::{Chunk, HUGE_PAGE_BYTES};
 use crate::spare_chunks;
 use crate::sync::{AtomicPtr, AtomicUsize, Mutex, Ordering};
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 
 /// Alignment of every piece.
@@ -40,134 +40,8 @@ const MIN_CHUNK_BYTES: usize = 4096;
 /// Largest size of a chunk that pieces share.
 const MAX_CHUNK_BYTES: usize = 1 << 30;
 
-/// Chunks from this size on are mappings of their own: glibc's `M_MMAP_THRESHOLD` is half of it, before it grows.
-#[cfg(target_os = "linux")]
-const MIN_MAPPED_BYTES: usize = 256 << 10;
-/// Memory of a mapping begins at a multiple of at least this, and is a multiple of it.
-#[cfg(target_os = "linux")]
-const MAPPED_ALIGNMENT: usize = 4096;
-/// A huge page of x86-64, and of ARM with pages of 4 KiB.
-pub(crate) const HUGE_PAGE_BYTES: usize = 2 << 20;
 /// An arena that has this much takes huge pages, if its chunks are at least half as large as one.
 const HUGE_PAGES_FROM_BYTES: usize = 4 << 20;
-
-/// Memory that pieces are taken from.
-pub(crate) struct Chunk {
-    base: NonNull<u8>,
-    layout: Layout,
-    /// The memory is a mapping, and not the allocator's.
-    is_mapped: bool,
-    /// Bytes requested of the chunk so far; exceeds the capacity once the chunk is full.
-    used: AtomicUsize,
-}
-
-// SAFETY: the chunk owns the memory at `base`, which nothing else refers to once its arena is gone; all else of it is
-// numbers and an atomic.
-unsafe impl Send for Chunk {}
-
-impl Chunk {
-    pub(crate) fn new(bytes: usize, alignment: usize) -> Self {
-        // A size beyond every address space cannot be allocated; `handle_alloc_error` is what a `Vec` of that size
-        // would call.
-        let layout = match Layout::from_size_align(bytes, alignment) {
-            Ok(layout) if bytes > 0 => layout,
-            _ => handle_alloc_error(Layout::new::<u64>()),
-        };
-        let mapped = Self::map(layout);
-        let base = mapped.unwrap_or_else(|| {
-            // SAFETY: the layout's size is not zero.
-            let base = unsafe { alloc(layout) };
-            NonNull::new(base).unwrap_or_else(|| handle_alloc_error(layout))
-        });
-        Self { base, layout, is_mapped: mapped.is_some(), used: AtomicUsize::new(0) }
-    }
-
-    /// A mapping for a large chunk. `None` where the system gives none: the allocator may have memory still.
-    #[cfg(target_os = "linux")]
-    fn map(layout: Layout) -> Option<NonNull<u8>> {
-        use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
-        let (bytes, alignment) = (layout.size(), layout.align());
-        if bytes < MIN_MAPPED_BYTES || bytes % MAPPED_ALIGNMENT != 0 {
-            return None;
-        }
-        // Longer by the alignment: somewhere in it the chunk begins where it must, and what is around it goes back.
-        let spare = if alignment > MAPPED_ALIGNMENT { alignment } else { 0 };
-        let (access, kind) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
-        // SAFETY: without an address and `FIXED` the mapping is made where nothing is.
-        let start = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes.checked_add(spare)?, access, kind) }.ok()?;
-        let head = if spare > 0 { start.align_offset(alignment).min(spare) } else { 0 };
-        // SAFETY: `head` is at most `spare`, so this and what follows lies in the mapping of `bytes + spare`; all of it
-        // is whole pages, of which none has been used.
-        let base = unsafe {
-            let base = start.byte_add(head);
-            for (from, length) in [(start, head), (base.byte_add(bytes), spare - head)] {
-                if length > 0 {
-                    let _ = munmap(from, length);
-                }
-            }
-            base
-        };
-        NonNull::new(base.cast())
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn map(_: Layout) -> Option<NonNull<u8>> {
-        None
-    }
-
-    /// Gives a mapping back.
-    #[cfg(target_os = "linux")]
-    fn unmap(&self) {
-        // SAFETY: `map` made it with this size, and the chunk is its only owner.
-        let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.layout.size()) };
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn unmap(&self) {}
-
-    /// True for one huge page that is a mapping of its own: what any arena that takes such chunks can use.
-    pub(crate) fn is_huge_page(&self) -> bool {
-        self.is_mapped && (self.layout.size(), self.layout.align()) == (HUGE_PAGE_BYTES, HUGE_PAGE_BYTES)
-    }
-
-    /// Forgets the pieces. What they held stays, as what is in memory that is new is not said either.
-    pub(crate) fn empty(&mut self) {
-        self.used = AtomicUsize::new(0);
-    }
-
-    /// Asks for huge pages. A system that gives none is no error: the memory is there.
-    #[cfg(target_os = "linux")]
-    fn advise_huge_pages(&self) {
-        let (base, bytes) = (self.base.as_ptr().cast(), self.layout.size());
-        // SAFETY: the range is this allocation, as a whole; the advice changes what backs it and not what it holds.
-        let _ = unsafe { rustix::mm::madvise(base, bytes, rustix::mm::Advice::LinuxHugepage) };
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn advise_huge_pages(&self) {}
-
-    /// Allocates a piece of `bytes` (a multiple of the alignment); `None` if the chunk is full.
-    #[inline]
-    fn take(&self, bytes: usize) -> Option<NonNull<u8>> {
-        let offset = self.used.fetch_add(bytes, Ordering::Relaxed);
-        if offset.checked_add(bytes)? > self.layout.size() {
-            return None;
-        }
-        // SAFETY: offset + bytes <= size of the allocation, checked just above. `used` cannot wrap: a failed attempt
-        // adds at most a quarter chunk and its thread then replaces the chunk.
-        Some(unsafe { self.base.add(offset) })
-    }
-}
-
-impl Drop for Chunk {
-    fn drop(&mut self) {
-        if self.is_mapped {
-            return self.unmap();
-        }
-        // SAFETY: allocated in `new` with this layout, freed only here.
-        unsafe { dealloc(self.base.as_ptr(), self.layout) }
-    }
-}
 
 /// The allocator.
 pub(crate) struct Arena {
@@ -196,6 +70,9 @@ impl Arena {
     pub(crate) fn new(chunk_bytes: usize, page_bytes: usize, uses_spare: bool) -> Self {
         let page_bytes = if page_bytes.is_power_of_two() && page_bytes <= MAX_CHUNK_BYTES { page_bytes } else { 0 };
         let chunk_bytes = chunk_bytes.clamp(MIN_CHUNK_BYTES, MAX_CHUNK_BYTES) & !(ALIGNMENT - 1);
+        if uses_spare {
+            spare_chunks::begin_arena();
+        }
         Self {
             current: AtomicPtr::new(std::ptr::null_mut()),
             chunks: Mutex::new(Vec::new()),
@@ -216,7 +93,7 @@ impl Arena {
     pub(crate) fn used_bytes(&self) -> usize {
         // SAFETY: `current` is null or one of `chunks`, which live as long as `self`.
         let current = unsafe { self.current.load(Ordering::Acquire).as_ref() };
-        let in_current = current.map_or(0, |chunk| chunk.used.load(Ordering::Relaxed).min(chunk.layout.size()));
+        let in_current = current.map_or(0, Chunk::used_bytes);
         self.sealed_bytes.load(Ordering::Relaxed) + in_current
     }
 
@@ -240,8 +117,8 @@ impl Arena {
         if bytes > self.chunk_bytes / 4 {
             // SAFETY: just made, lives as long as `self`; its base is its only piece.
             let chunk = unsafe { self.add_chunk(&mut chunks, bytes).as_ref() };
-            self.sealed_bytes.fetch_add(chunk.layout.size(), Ordering::Relaxed);
-            return chunk.base;
+            self.sealed_bytes.fetch_add(chunk.bytes(), Ordering::Relaxed);
+            return chunk.base();
         }
         loop {
             let current = self.current.load(Ordering::Acquire);
@@ -258,7 +135,7 @@ impl Arena {
             let next = self.add_chunk(&mut chunks, size);
             self.current.store(next.as_ptr(), Ordering::Release);
             if let Some(full) = current {
-                self.sealed_bytes.fetch_add(full.layout.size(), Ordering::Relaxed);
+                self.sealed_bytes.fetch_add(full.bytes(), Ordering::Relaxed);
             }
         }
     }
@@ -299,10 +176,9 @@ impl Drop for Arena {
             // SAFETY: made by `Box::leak` in `add_chunk`, in the list once, and no other user is left.
             *unsafe { Box::from_raw(chunk.as_ptr()) }
         });
+        let chunks: Vec<Chunk> = chunks.collect();
         if self.uses_spare {
-            spare_chunks::give(chunks);
-        } else {
-            chunks.for_each(drop);
+            spare_chunks::end_arena(chunks);
         }
     }
 }
@@ -310,11 +186,13 @@ impl Drop for Arena {
 #[cfg(all(test, not(shuttle)))]
 mod tests {
     use super::*;
+    #[cfg(target_os = "linux")]
+    use crate::chunk::MIN_MAPPED_BYTES;
 
     fn chunk_sizes(arena: &Arena) -> Vec<usize> {
         let chunks = arena.chunks.lock();
         // SAFETY: the arena is alive.
-        chunks.iter().map(|chunk| unsafe { chunk.as_ref() }.layout.size()).collect()
+        chunks.iter().map(|chunk| unsafe { chunk.as_ref() }.bytes()).collect()
     }
 
     #[test]
@@ -354,10 +232,10 @@ mod tests {
         let chunks = arena.chunks.lock();
         // SAFETY: the arena is alive.
         let chunks: Vec<&Chunk> = chunks.iter().map(|chunk| unsafe { chunk.as_ref() }).collect();
-        let sizes: Vec<usize> = chunks.iter().map(|chunk| chunk.layout.size()).collect();
+        let sizes: Vec<usize> = chunks.iter().map(|chunk| chunk.bytes()).collect();
         assert!(sizes.contains(&(2 * PAGE)) && sizes.contains(&5_046_272), "{sizes:?}");
-        for chunk in chunks.iter().filter(|chunk| chunk.layout.size() >= PAGE) {
-            assert_eq!((chunk.layout.size() % PAGE, chunk.base.as_ptr() as usize % PAGE), (0, 0));
+        for chunk in chunks.iter().filter(|chunk| chunk.bytes() >= PAGE) {
+            assert_eq!((chunk.bytes() % PAGE, chunk.base().as_ptr() as usize % PAGE), (0, 0));
         }
         assert_eq!(arena.allocated_bytes(), sizes.iter().sum());
         // Sizes that no page has are no wish.
@@ -407,17 +285,17 @@ mod tests {
             let chunks = arena.chunks.lock();
             // SAFETY: the arena is alive.
             let chunks: Vec<&Chunk> = chunks.iter().map(|chunk| unsafe { chunk.as_ref() }).collect();
-            let mut mapped = chunks.iter().filter(|chunk| chunk.is_mapped);
-            assert!(mapped.clone().all(|chunk| chunk.layout.size() >= MIN_MAPPED_BYTES));
-            assert_eq!(chunks.iter().filter(|chunk| !chunk.is_mapped).count(), 1, "the first");
+            let mut mapped = chunks.iter().filter(|chunk| chunk.is_mapped());
+            assert!(mapped.clone().all(|chunk| chunk.bytes() >= MIN_MAPPED_BYTES));
+            assert_eq!(chunks.iter().filter(|chunk| !chunk.is_mapped()).count(), 1, "the first");
             // Four of 1 MiB, then whole huge pages; the large piece has just what it needs.
-            let sizes: Vec<usize> = mapped.clone().map(|chunk| chunk.layout.size() >> 20).collect();
+            let sizes: Vec<usize> = mapped.clone().map(|chunk| chunk.bytes() >> 20).collect();
             assert_eq!(sizes, [1, 1, 1, 1, 2, 2, 2, 5]);
             assert!(mapped.all(|chunk| {
-                let size = chunk.layout.size();
-                size != HUGE_PAGE_BYTES || (chunk.base.as_ptr() as usize).is_multiple_of(HUGE_PAGE_BYTES)
+                let size = chunk.bytes();
+                size != HUGE_PAGE_BYTES || (chunk.base().as_ptr() as usize).is_multiple_of(HUGE_PAGE_BYTES)
             }));
-            assert_eq!(arena.allocated_bytes(), chunks.iter().map(|chunk| chunk.layout.size()).sum::<usize>());
+            assert_eq!(arena.allocated_bytes(), chunks.iter().map(|chunk| chunk.bytes()).sum::<usize>());
         }
         drop(arena);
         let small = Arena::new(MIN_MAPPED_BYTES - ALIGNMENT, 0, false);
@@ -425,7 +303,7 @@ mod tests {
             small.allocate(10_000);
         }
         // SAFETY: the arena is alive.
-        assert!(small.chunks.lock().iter().all(|chunk| !unsafe { chunk.as_ref() }.is_mapped));
+        assert!(small.chunks.lock().iter().all(|chunk| !unsafe { chunk.as_ref() }.is_mapped()));
     }
 
     #[cfg(target_os = "linux")]
@@ -438,6 +316,34 @@ mod tests {
             let Some(flags) = flags_of_mapping(piece.as_ptr() as usize) else { return };
             assert_eq!(flags.split_whitespace().any(|flag| flag == "hg"), is_wanted, "{flags}");
         }
+    }
+
+    /// The pages of one arena are those of the next, with what was written to them.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn arenas_take_what_others_left() {
+        let fill = |arena: &Arena| -> Vec<usize> {
+            let pieces = (0..4 * HUGE_PAGE_BYTES / 1000).map(|_| arena.allocate(1000).as_ptr() as usize);
+            // Those of the first 4 MiB, and of the chunk in which they end, lie in no huge page.
+            pieces.skip(5 << 10).map(|address| address / HUGE_PAGE_BYTES).collect()
+        };
+        let is_shared = |pages: &[usize], of: &[usize]| of.iter().filter(|page| pages.contains(page)).count() > 2000;
+        let _keeps_the_list = Arena::new(4096, 0, true);
+        // Other tests of this process take and give, too.
+        let mut rounds = (0..50).map(|_| {
+            let first = Arena::new(1 << 20, 0, true);
+            let pages = fill(&first);
+            drop(first);
+            let counted = Arena::new(1 << 20, 0, false);
+            let others = fill(&counted);
+            let second = Arena::new(1 << 20, 0, true);
+            let again = fill(&second);
+            assert_eq!(second.allocated_bytes(), counted.allocated_bytes());
+            // A counted arena has mappings of its own.
+            assert!(!is_shared(&pages, &others));
+            is_shared(&pages, &again)
+        });
+        assert!(rounds.any(|is_shared| is_shared));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `arena` | memory in chunks, freed all at once |
+//! | `arena`, `chunk` | memory in chunks, freed all at once |
 //! | `spare_chunks` | huge pages that arenas leave to the next ones |
 //! | `skiplist` | the sorted entries: lock-free readers, one or many writers |
 //! | `hash` | lists by the hash of a prefix |
@@ -19,6 +19,7 @@
 
 mod arena;
 mod bloom;
+mod chunk;
 mod deleted_runs;
 mod hash;
 mod in_place;

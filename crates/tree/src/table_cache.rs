@@ -69,8 +69,8 @@ struct Bound {
     shards: Option<Box<[RwLock<Shard>]>>,
 }
 
-/// How many tables a database may have open where a process may have `process_limit` files open. A quarter, and at
-/// least 32, is set aside: for logs, the MANIFEST, outputs of jobs, rings, and what the program opens itself.
+/// How many tables a database may have open where a process may have `process_limit` files open. A quarter, at least
+/// 32 and at most 256, is set aside: for logs, the MANIFEST, outputs of jobs, rings, and what the program opens itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenFileBudget {
     /// The process's limit.

@@ -23,10 +23,14 @@
 //! ends with the file. The next append is mapped again.
 //!
 //! A fault in reserved space reads the page, and around it as much as the device reads ahead: 8 MiB of zeros on the
-//! machine of the measurements, 2 ms, in one put of 16,000. So the mapping is advised that it is not read in order, and
-//! each step of pages is written as zeros by a call before it is faulted in. A step of 64 KiB then takes 21 to 27 us at
-//! a mean and 135 at most in 999 of 1000; with what the system does by itself 39 and 1,700; with the advice alone 75
-//! and 190; with `POSIX_FADV_WILLNEED` of the step 64 to 72 and 175.
+//! machine of the measurements, 2 ms, in one put of 16,000. So each step of pages is written as zeros by a call before
+//! it is faulted in: of what a fault finds in memory it reads nothing. A step of 64 KiB then takes 21 to 27 us at a
+//! mean, 90 to 150 at most in 999 of 1000, and 38 and 1,700 by faults alone. `MADV_RANDOM` without the zeros: 75 and
+//! 190. `POSIX_FADV_WILLNEED` of the step: 64 to 72 and 175.
+//!
+//! One call makes one piece of page cache of it, which is dirty as a whole once a byte is stored in it: after a sync of
+//! 600 bytes 64 KiB were to be written again, 4 before. So where a log is synced often the zeros are written page by
+//! page, at 71 to 90 us a step.
 
 use std::io;
 use std::sync::atomic::{Ordering, compiler_fence};
@@ -50,6 +54,8 @@ const WINDOW_BYTES: u64 = 1 << 20;
 /// universal 1500000`, dev/interop).
 const POPULATE_BYTES: usize = 64 << 10;
 const MIN_POPULATE_BYTES: usize = 16 << 10;
+/// A log is synced often if the last sync is fewer bytes back than this, of which 64 KiB are a sixteenth.
+const OFTEN_BYTES: u64 = 1 << 20;
 /// The mapping ends after so many syncs in a row with fewer than [`APPENDS_PER_SYNC`] appends each: writing back a page
 /// that was just mapped costs more than the system call that the mapping saved.
 const SYNCS_BEFORE_SWITCH: u32 = 16;
@@ -74,6 +80,8 @@ pub(super) struct MappedAppend {
     reserved_bytes: u64,
     appends_since_sync: u32,
     busy_syncs: u32,
+    /// Where the file ended at the last sync.
+    synced_to: Option<u64>,
 }
 
 impl MappedAppend {
@@ -81,7 +89,7 @@ impl MappedAppend {
         let wanted = if preallocate_bytes == 0 { DEFAULT_RESERVED_BYTES } else { preallocate_bytes };
         let reserved_bytes = wanted.clamp(POPULATE_BYTES as u64, MAX_RESERVED_BYTES);
         let reserved_bytes = reserved_bytes.next_multiple_of(device::page_bytes());
-        Self { window: None, reserved_bytes, appends_since_sync: 0, busy_syncs: 0 }
+        Self { window: None, reserved_bytes, appends_since_sync: 0, busy_syncs: 0, synced_to: None }
     }
 
     /// Counts an append for [`note_sync`](Self::note_sync).
@@ -90,8 +98,9 @@ impl MappedAppend {
         self.appends_since_sync = self.appends_since_sync.saturating_add(1);
     }
 
-    /// Counts a sync; true when syncs dominate and plain writes would serve better.
-    pub(super) fn note_sync(&mut self) -> bool {
+    /// Counts a sync of a file that ends at `position`; true when syncs dominate and plain writes would serve better.
+    pub(super) fn note_sync(&mut self, position: u64) -> bool {
+        self.synced_to = Some(position);
         let dominates = self.appends_since_sync <= APPENDS_PER_SYNC;
         self.busy_syncs = if dominates { self.busy_syncs + 1 } else { 0 };
         self.appends_since_sync = 0;
@@ -120,7 +129,8 @@ impl MappedAppend {
             return Ok(false);
         }
         if within + data.len() > window.populated {
-            window.populate(target, within + data.len())?;
+            let is_synced_often = self.synced_to.is_some_and(|synced_to| target.position - synced_to < OFTEN_BYTES);
+            window.populate(target, within + data.len(), is_synced_often)?;
         }
         window.publish(within, target.position, data);
         target.position += data.len() as u64;
@@ -128,8 +138,8 @@ impl MappedAppend {
         Ok(true)
     }
 
-    /// Unmaps the full window and maps the next, which holds `data` as a whole. Reserves space where none is left. False
-    /// where space or mapping cannot be had.
+    /// Unmaps the full window and maps the next, which holds `data` as a whole. Reserves space where none is left.
+    /// False where space or mapping cannot be had.
     pub(super) fn advance(&mut self, target: &mut Target, data: &[u8]) -> bool {
         self.window = None;
         let page = device::page_bytes();
@@ -144,8 +154,6 @@ impl MappedAppend {
             return false;
         }
         let Ok(map) = MmapOptions::new().offset(start).len(length as usize).map_raw(&target.file) else { return false };
-        // Else a fault reads what lies around it, as far as the device reads ahead.
-        let _ = map.advise(Advice::Random);
         self.window = Some(Window { map, start, populated: 0 });
         true
     }
@@ -210,13 +218,14 @@ impl Window {
     /// Makes the pages up to `needed` bytes of the window present and writable, and some more. Bytes from the target's
     /// position on are zeros, and stay zeros.
     #[cold]
-    fn populate(&mut self, target: &Target, needed: usize) -> io::Result<()> {
+    fn populate(&mut self, target: &Target, needed: usize, is_synced_often: bool) -> io::Result<()> {
         let file_bytes = usize::try_from(self.start).unwrap_or(usize::MAX).saturating_add(needed);
         let ahead = (file_bytes / 8).clamp(MIN_POPULATE_BYTES, POPULATE_BYTES);
         let end = (needed + ahead).next_multiple_of(MIN_POPULATE_BYTES).min(self.map.len());
         // The first page of a window may hold what was appended before.
         let zeros_from = target.position.max(self.start + self.populated as u64);
-        write_zeros(target, zeros_from, self.start + end as u64)?;
+        let piece = if is_synced_often { device::page_bytes() } else { u64::MAX };
+        write_zeros(target, zeros_from, self.start + end as u64, piece)?;
         // Where a store would raise SIGBUS, this call returns an error. Kernels that do not know the advice (before
         // 5.14) fault page by page.
         #[cfg(target_os = "linux")]
@@ -229,13 +238,17 @@ impl Window {
     }
 }
 
-/// Writes zeros over zeros of the reserved space, which brings its pages into memory.
-fn write_zeros(target: &Target, mut from: u64, end: u64) -> io::Result<()> {
+/// No step of pages is longer, but for the sake of one long append.
+const MAX_STEP_BYTES: usize = POPULATE_BYTES + MIN_POPULATE_BYTES;
+
+/// Writes zeros over zeros of the reserved space, which brings its pages into memory; each call ends where a `piece` of
+/// the file does.
+fn write_zeros(target: &Target, mut from: u64, end: u64, piece: u64) -> io::Result<()> {
     use std::os::unix::fs::FileExt;
-    const ZEROS: &[u8] = &[0; POPULATE_BYTES + MIN_POPULATE_BYTES];
+    const ZEROS: &[u8] = &[0; MAX_STEP_BYTES];
     while from < end {
-        let wanted = usize::try_from(end - from).unwrap_or(usize::MAX).min(ZEROS.len());
-        match super::retry::retry(|| target.file.write_at(&ZEROS[..wanted], from))? {
+        let wanted = (piece - from % piece).min(end - from).min(ZEROS.len() as u64);
+        match super::retry::retry(|| target.file.write_at(&ZEROS[..wanted as usize], from))? {
             0 => return Err(io::ErrorKind::WriteZero.into()),
             count => from += count as u64,
         }

@@ -166,7 +166,7 @@ impl WritableFile for PosixWritableFile {
         let synced = self.target.sync();
         self.poison(synced)?;
         if let Mode::Mapped(mapped) = &mut self.mode
-            && mapped.note_sync()
+            && mapped.note_sync(self.target.position)
         {
             self.leave_mapping();
         }
