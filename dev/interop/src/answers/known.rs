@@ -41,6 +41,7 @@ const NOT_BUILT: &str = "of a feature that is not built yet";
 const OPERATOR: &str =
     "A batch with an operand for a family without a merge operator is refused before anything is written";
 const READ_ONLY: &str = "Options of a database that is open read-only do not change";
+const BYTES_PER_SYNC: &str = "A change of options of the database leaves a `bytes_per_sync` of 0 as it is";
 const DROPPED: &str = "A database that is open read-only drops no family";
 const CONTRACT: &str = "The error of a single deletion over a deletion names the key";
 const NUMBERS_GIVEN: &str = "Sequence numbers of writes that left nothing are not given again after an open";
@@ -51,6 +52,7 @@ const WAL_DIR: &str = "An OPTIONS file has `wal_dir`, empty too";
 
 /// Those that few seeds show.
 pub const RARE: &[Known] = &[
+    known("bytes per sync after a change", "[DBOptions] bytes_per_sync", "1048576", "0", BYTES_PER_SYNC),
     known("values of what is not built", "change memtable_protection", "", "is not built yet", NOT_BUILT),
     // The trigger of compactions is changed to 7; RocksDB leaves the others below it until the next open.
     known("bounds after a change", "level0_slowdown_writes_trigger", "", "7", CHANGED),
