@@ -8,8 +8,8 @@
 //! ```
 //!
 //! What a memtable takes anew costs a page fault in a put, in which the system clears 2 MiB. With pages that are used
-//! again there were 216 thousand inserts a second in place of 178, and 0.33 seconds in puts of more than 1 ms in place of
-//! 0.93 (medians of three runs of `lsm_at_scale LIBRARY DIRECTORY universal 1500000`, dev/interop).
+//! again there were 216 thousand inserts a second in place of 178, and 0.33 seconds in puts of more than 1 ms in place
+//! of 0.93 (medians of three runs of `lsm_at_scale LIBRARY DIRECTORY universal 1500000`, dev/interop).
 //!
 //! The limit is the size of one memtable by default: while one is flushed the next is filled. Pages that were not
 //! needed go back, and all go back with the last arena that may take them, which is that of the last open database.

@@ -25,7 +25,8 @@
 //! A fault in reserved space reads the page, and around it as much as the device reads ahead: 8 MiB of zeros on the
 //! machine of the measurements, 2 ms, in one put of 16,000. So each step of pages is written as zeros by a call before
 //! it is faulted in: of what a fault finds in memory it reads nothing. A step of 64 KiB then takes 21 to 27 us at a
-//! mean, 90 to 150 at most in 999 of 1000, and 38 and 1,700 by faults alone (these calls in a program, 384 MiB). `MADV_RANDOM` without the zeros: 75 and
+//! mean, 90 to 150 at most in 999 of 1000, and 38 and 1,700 by faults alone (these calls in a program, 384 MiB).
+//! `MADV_RANDOM` without the zeros: 75 and
 //! 190. `POSIX_FADV_WILLNEED` of the step: 64 to 72 and 175.
 //!
 //! One call makes one piece of page cache of it, which is dirty as a whole once a byte is stored in it: after a sync of
