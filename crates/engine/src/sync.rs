@@ -116,6 +116,9 @@ impl Condvar {
     pub(crate) fn notify_one(&self) {
         self.0.notify_one();
     }
+    pub(crate) fn notify_all(&self) {
+        self.0.notify_all();
+    }
 }
 
 /// See [`Slot`].
@@ -148,5 +151,8 @@ impl Condvar {
     }
     pub(crate) fn notify_one(&self) {
         self.0.notify_one();
+    }
+    pub(crate) fn notify_all(&self) {
+        self.0.notify_all();
     }
 }

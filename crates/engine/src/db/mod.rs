@@ -225,7 +225,7 @@ impl DbCore {
 
     #[inline]
     pub(crate) fn visible(&self) -> SequenceNumber {
-        self.writes.visible()
+        self.writes.publisher().visible()
     }
 
     pub(crate) fn default_family(&self) -> Result<Arc<ColumnFamilyData>> {

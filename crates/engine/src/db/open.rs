@@ -684,7 +684,7 @@ fn recover_and_begin(core: &DbCore) -> Result<()> {
     }
     edits.values_mut().try_for_each(|edit| blobs.add_files(core, &recovered.blob_ends, edit))?;
     if let Some(last) = recovered.last_sequence {
-        core.writes.raise_visible(last);
+        core.writes.publisher().raise(last);
         core.versions.advance_last_sequence(last);
     }
     if let Some((newest, _)) = recovered.logs.last() {

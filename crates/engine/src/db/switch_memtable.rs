@@ -92,6 +92,8 @@ pub(crate) fn memory_tracker(core: &DbCore) -> Option<Arc<dyn ferrock_memtable::
 
 /// Makes memtables immutable and begins a new log when the current one has records. The caller leads the write queue.
 pub(super) fn switch_memtables(core: &DbCore, switches: &[Switch]) -> Result<()> {
+    // What is logged in the log of a memtable belongs into that memtable.
+    core.writes.publisher().wait_for_inserts();
     let switched = core.writes.logs().switch_if_used(|| core.versions.new_file_number());
     let log_number = switched.inspect_err(|error| {
         core.jobs.note_error(Reason::Write, error);

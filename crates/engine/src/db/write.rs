@@ -82,7 +82,7 @@ fn write_from(core: &DbCore, batch: WriteBatch, extra: Option<Arc<WriteExtra>>, 
         wait_for_low_pri(core, options, request.byte_size())?;
     }
     match core.writes.queue().join(request) {
-        Role::Leader(guard, request) => lead(core, &guard, request),
+        Role::Leader(guard, request) => lead(core, guard, request),
         Role::Insert(request, group, inserter) => {
             insert_for_group(core, &group, &request);
             inserter.wait()
@@ -122,7 +122,10 @@ pub(crate) fn wait_for_limiter(options: &DbOptions, priority: IoPriority, logged
 /// then.
 pub(crate) fn exclusively<R>(core: &DbCore, work: impl FnOnce() -> R) -> Result<R> {
     match core.writes.queue().join(WriteRequest::Exclusive) {
-        Role::Leader(_guard, _) => core.jobs.check_open().map(|()| work()),
+        Role::Leader(_guard, _) => {
+            core.writes.publisher().wait_for_inserts();
+            core.jobs.check_open().map(|()| work())
+        }
         Role::Verdict(verdict) => Err(verdict
             .err()
             .unwrap_or_else(|| Error::new(ErrorKind::Aborted, "an exclusive section was taken for a write"))),
@@ -188,7 +191,7 @@ fn check_batch(core: &DbCore, batch: &WriteBatch, options: &WriteOptions) -> Res
     Ok(families.generation())
 }
 
-fn lead(core: &DbCore, guard: &LeaderGuard<'_, WriteRequest, WriteGroup>, mut request: WriteRequest) -> Result<()> {
+fn lead(core: &DbCore, guard: LeaderGuard<'_, WriteRequest, WriteGroup>, mut request: WriteRequest) -> Result<()> {
     let WriteRequest::Batch { batch, options, checked, .. } = &request else { return Ok(()) };
     let options = *options;
     // Looked at once: what changes meanwhile counts for the next group.
@@ -199,6 +202,9 @@ fn lead(core: &DbCore, guard: &LeaderGuard<'_, WriteRequest, WriteGroup>, mut re
     if *checked != families.generation() {
         check_batch(core, batch, &options)?;
     }
+    if request.has_check() || families.has_callback() || families.has_direct() {
+        core.writes.publisher().wait_for_inserts();
+    }
     request.check(core.visible())?;
     let mut members: Vec<Member<WriteRequest, WriteGroup>> = Vec::new();
     let mut own = None;
@@ -207,7 +213,7 @@ fn lead(core: &DbCore, guard: &LeaderGuard<'_, WriteRequest, WriteGroup>, mut re
         request.byte_size()
     } else {
         let bound = usize::try_from(db_options.max_write_batch_group_size_bytes).unwrap_or(usize::MAX);
-        collect_group(guard, request.byte_size(), bound, &options, families.generation(), &mut members)
+        collect_group(&guard, request.byte_size(), bound, &options, families.generation(), &mut members)
     };
     if let Some(own) = own.take_if(|_| request.is_empty()) {
         // Every put of it changes nothing.
@@ -215,8 +221,10 @@ fn lead(core: &DbCore, guard: &LeaderGuard<'_, WriteRequest, WriteGroup>, mut re
         return Ok(());
     }
 
-    let first = core.visible().plus(1);
+    let first = core.writes.publisher().given().plus(1);
     let count = number_batches(&mut request, &mut members, first);
+    // A group of log data alone takes no number.
+    let last = SequenceNumber(first.0 - 1 + count);
     let statistics = core.metrics.statistics();
     let group_number = Statistics::get(&statistics.write_groups);
     let mut timer = GroupTimer::start(&*core.env.clock, group_number, group_bytes, options.sync);
@@ -243,15 +251,23 @@ fn lead(core: &DbCore, guard: &LeaderGuard<'_, WriteRequest, WriteGroup>, mut re
         if verdict.is_err() {
             // The record may be in the log, whole. Its numbers must not be given again: recovery would take the
             // next log, which repeats them, for one that goes back in time, and leave it out.
-            core.writes.publish(SequenceNumber(first.0 - 1 + count));
+            core.writes.publisher().wait_for_inserts();
+            core.writes.publisher().publish(last);
         }
     }
+    let mut guard = Some(guard);
     if verdict.is_ok() {
-        let in_parallel = !members.is_empty()
-            && group_bytes >= PARALLEL_INSERT_BYTES
-            && db_options.allow_concurrent_memtable_write
+        let is_concurrent = db_options.allow_concurrent_memtable_write
+            && !families.has_callback()
+            && !families.has_direct()
             && !merges_on_write(&families, &request, &members);
-        verdict = if in_parallel {
+        // The next group is logged while this one is inserted.
+        let turn = guard.take_if(|guard| is_concurrent && guard.expects_writer()).map(|guard| {
+            let turn = core.writes.publisher().begin_insert(last);
+            drop(guard);
+            turn
+        });
+        verdict = if is_concurrent && !members.is_empty() && group_bytes >= PARALLEL_INSERT_BYTES {
             insert_in_parallel(
                 core,
                 Arc::clone(&families),
@@ -260,18 +276,31 @@ fn lead(core: &DbCore, guard: &LeaderGuard<'_, WriteRequest, WriteGroup>, mut re
                 options.ignore_missing_column_families,
             )
         } else {
-            insert_alone(core, &families, &request, &members, options.ignore_missing_column_families)
+            let mode = if turn.is_some() { InsertMode::Concurrent } else { InsertMode::Exclusive };
+            if turn.is_none() {
+                core.writes.publisher().wait_for_inserts();
+            }
+            insert_alone(core, &families, &request, &members, mode, options.ignore_missing_column_families)
         };
         verdict = verdict.inspect_err(|error| core.jobs.set_error(Reason::MemTable, error));
         timer.lap(&statistics.memtable_us);
-    }
-    if verdict.is_ok() {
-        // The last number given; a group of log data alone takes none.
-        core.writes.publish(SequenceNumber(first.0 - 1 + count));
-        core.seqno_times.note(SequenceNumber(first.0 - 1 + count), &*core.env.clock);
+        match turn {
+            Some(turn) => {
+                turn.wait();
+                core.seqno_times.note(last, &*core.env.clock);
+            }
+            None if verdict.is_ok() => {
+                core.writes.publisher().wait_for_inserts();
+                core.writes.publisher().publish(last);
+                core.seqno_times.note(last, &*core.env.clock);
+            }
+            None => {}
+        }
     }
     note_group(core, members.len() as u64 + 1, count, [group_bytes, log_bytes], &options);
     replaced.put_back(&mut request, &mut members);
+    // The next group begins while the members of this one are told: what they wrote can be read.
+    drop(guard);
     for member in members {
         member.finish(verdict.clone());
     }
@@ -391,11 +420,12 @@ fn insert_alone(
     families: &FamilyMap,
     request: &WriteRequest,
     members: &[Member<WriteRequest, WriteGroup>],
+    mode: InsertMode,
     ignore_missing: bool,
 ) -> Result<()> {
     for work in std::iter::once(request).chain(members.iter().filter_map(Member::work)) {
         if let WriteRequest::Batch { batch, first, .. } = work {
-            insert_batch(core, families, batch, *first, InsertMode::Exclusive, ignore_missing)?;
+            insert_batch(core, families, batch, *first, mode, ignore_missing)?;
         }
     }
     Ok(())

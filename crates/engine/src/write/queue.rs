@@ -1,23 +1,24 @@
 //! The write queue: concurrent writers form groups, one leader writes for its group.
 //!
 //! ```text
-//! join -> Leader ----------- collect members -> log -> memtable -> finish members -> hand over
+//! join -> Leader ----------- collect members -> log -> memtable -> publish -> hand over -> finish members
 //!      \-> (waits) -> Insert: puts its own batch into the memtable beside the leader, then waits for the verdict
 //!                  -> Verdict: the leader did everything
 //!                  -> Leader: the one before handed over
 //! ```
 //!
 //! Invariants: at most one leader at a time; a writer leaves the queue with a verdict
-//! or as leader, never both; verdicts come in queue order; a leader hands over exactly
-//! once (its guard does it when dropped, so that a failing leader blocks no writer).
+//! or as leader, never both; a leader hands over exactly once (its guard does it when dropped, so that a failing leader
+//! blocks no writer). Groups are published in queue order; verdicts of the next group may come before those of this one.
 //!
 //! A writer that finds the queue free leads with one compare-and-swap of `status`, and leaves it free with another one
 //! when none came meanwhile. The lock is taken only to wait and to hand over: under it alone `WAITED_FOR` changes. A
 //! lock-free list of writers was not built: groups make waiting rare.
 
+use super::patience::Patience;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex};
-use ferrock_base::Result;
+use ferrock_base::{Error, ErrorKind, Result};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -38,12 +39,33 @@ enum WaiterState<W, G> {
 pub(crate) struct Waiter<W, G> {
     state: Mutex<WaiterState<W, G>>,
     changed: Condvar,
+    /// How often another thread changed the state: what a writer looks at before it sleeps.
+    changes: AtomicU64,
 }
 
 impl<W, G> Waiter<W, G> {
     fn change(&self, state: WaiterState<W, G>) {
-        *self.state.lock() = state;
+        let mut now = self.state.lock();
+        *now = state;
+        self.changes.fetch_add(1, Ordering::Release);
+        drop(now);
         self.changed.notify_one();
+    }
+
+    /// Returns the state once `is_awaited` holds for it, having looked for a while before it sleeps.
+    fn wait(&self, patience: &Patience, is_awaited: impl Fn(&WaiterState<W, G>) -> bool) -> WaiterState<W, G> {
+        let mut seen = 0;
+        loop {
+            patience.look(|| self.changes.load(Ordering::Acquire) > seen);
+            let mut state = self.state.lock();
+            while !is_awaited(&state) && self.changes.load(Ordering::Relaxed) == seen {
+                state = self.changed.wait(state);
+            }
+            if is_awaited(&state) {
+                return std::mem::replace(&mut *state, WaiterState::Taken);
+            }
+            seen = self.changes.load(Ordering::Relaxed);
+        }
     }
 
     fn take_work(&self) -> Option<W> {
@@ -65,11 +87,17 @@ const LED: u64 = 1;
 /// Writers wait; the lock is needed to leave the queue.
 const WAITED_FOR: u64 = 2;
 
+/// A writer that came while another one led makes others expected for so many groups.
+const EXPECTED_FOR: u64 = 64;
+
 /// Writers in their order. `W` is a writer's work, `G` what members of a group share.
 pub(crate) struct WriteQueue<W, G> {
     /// [`FREE`], [`LED`], or [`LED`] and [`WAITED_FOR`]; the latter exactly when `waiting` has a writer.
     status: AtomicU64,
     waiting: Mutex<VecDeque<Arc<Waiter<W, G>>>>,
+    patience: Patience,
+    /// For so many more leaders another writer is expected, since one came while another one led.
+    expected: AtomicU64,
 }
 
 /// What a writer that joined has become.
@@ -77,23 +105,23 @@ pub(crate) enum Role<'a, W, G> {
     /// It writes, for itself and the members that it collects.
     Leader(LeaderGuard<'a, W, G>, W),
     /// It inserts its own batch, then calls [`Inserter::wait`].
-    Insert(W, Arc<G>, Inserter<W, G>),
+    Insert(W, Arc<G>, Inserter<'a, W, G>),
     /// It is done.
     Verdict(Result<()>),
 }
 
 /// A member of a group that inserts its own batch.
-pub(crate) struct Inserter<W, G>(Arc<Waiter<W, G>>);
+pub(crate) struct Inserter<'a, W, G> {
+    waiter: Arc<Waiter<W, G>>,
+    patience: &'a Patience,
+}
 
-impl<W, G> Inserter<W, G> {
+impl<W, G> Inserter<'_, W, G> {
     /// Waits until the whole group is done.
     pub(crate) fn wait(self) -> Result<()> {
-        let mut state = self.0.state.lock();
-        loop {
-            if let WaiterState::Verdict(verdict) = &*state {
-                return verdict.clone();
-            }
-            state = self.0.changed.wait(state);
+        match self.waiter.wait(self.patience, |state| matches!(state, WaiterState::Verdict(_))) {
+            WaiterState::Verdict(verdict) => verdict,
+            _ => Err(Error::new(ErrorKind::Aborted, "a write ended without a verdict")),
         }
     }
 }
@@ -112,7 +140,12 @@ pub(crate) struct Member<W, G> {
 
 impl<W, G> WriteQueue<W, G> {
     pub(crate) fn new() -> Self {
-        Self { status: AtomicU64::new(FREE), waiting: Mutex::new(VecDeque::new()) }
+        Self {
+            status: AtomicU64::new(FREE),
+            waiting: Mutex::new(VecDeque::new()),
+            patience: Patience::new(),
+            expected: AtomicU64::new(0),
+        }
     }
 
     /// Joins the queue and waits for a role.
@@ -131,21 +164,26 @@ impl<W, G> WriteQueue<W, G> {
             self.status.store(LED, Ordering::Release);
             return Role::Leader(LeaderGuard { queue: self }, work);
         }
-        let waiter = Arc::new(Waiter { state: Mutex::new(WaiterState::Waiting(work)), changed: Condvar::new() });
+        self.expected.store(EXPECTED_FOR, Ordering::Relaxed);
+        let waiter = Arc::new(Waiter {
+            state: Mutex::new(WaiterState::Waiting(work)),
+            changed: Condvar::new(),
+            changes: AtomicU64::new(0),
+        });
         waiting.push_back(Arc::clone(&waiter));
         drop(waiting);
-        let mut state = waiter.state.lock();
-        loop {
-            match std::mem::replace(&mut *state, WaiterState::Taken) {
-                WaiterState::Lead(work) => return Role::Leader(LeaderGuard { queue: self }, work),
-                WaiterState::Verdict(verdict) => return Role::Verdict(verdict),
-                WaiterState::Insert(work, group) => {
-                    drop(state);
-                    return Role::Insert(work, group, Inserter(waiter));
-                }
-                waiting => *state = waiting,
+        let is_role = |state: &WaiterState<W, G>| {
+            matches!(state, WaiterState::Lead(_) | WaiterState::Verdict(_) | WaiterState::Insert(..))
+        };
+        match waiter.wait(&self.patience, is_role) {
+            WaiterState::Lead(work) => Role::Leader(LeaderGuard { queue: self }, work),
+            WaiterState::Insert(work, group) => {
+                Role::Insert(work, group, Inserter { waiter, patience: &self.patience })
             }
-            state = waiter.changed.wait(state);
+            WaiterState::Verdict(verdict) => Role::Verdict(verdict),
+            WaiterState::Waiting(_) | WaiterState::Taken => {
+                Role::Verdict(Err(Error::new(ErrorKind::Aborted, "a write ended without a role")))
+            }
         }
     }
 
@@ -157,6 +195,21 @@ impl<W, G> WriteQueue<W, G> {
 }
 
 impl<W, G> LeaderGuard<'_, W, G> {
+    /// True when another writer waits for its turn, or is likely to come before this one is done.
+    pub(crate) fn expects_writer(&self) -> bool {
+        let expected = self.queue.expected.load(Ordering::Relaxed);
+        if self.queue.status.load(Ordering::Relaxed) & WAITED_FOR != 0 {
+            if expected != EXPECTED_FOR {
+                self.queue.expected.store(EXPECTED_FOR, Ordering::Relaxed);
+            }
+            return true;
+        }
+        if expected > 0 {
+            self.queue.expected.store(expected - 1, Ordering::Relaxed);
+        }
+        expected > 0
+    }
+
     /// Takes waiting writers into the group, in their order, until `accept` refuses one.
     pub(crate) fn collect(&self, members: &mut Vec<Member<W, G>>, mut accept: impl FnMut(&W) -> bool) {
         if self.queue.status.load(Ordering::Acquire) & WAITED_FOR == 0 {
@@ -231,10 +284,8 @@ impl<W, G> Drop for Member<W, G> {
     fn drop(&mut self) {
         if !self.is_finished {
             self.work = None;
-            let error = ferrock_base::Error::new(
-                ferrock_base::ErrorKind::Aborted,
-                "the writer that led this group failed before it came to this write",
-            );
+            let error =
+                Error::new(ErrorKind::Aborted, "the writer that led this group failed before it came to this write");
             self.waiter.change(WaiterState::Verdict(Err(error)));
         }
     }

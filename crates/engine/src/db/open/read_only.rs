@@ -93,7 +93,7 @@ impl Opener {
         open::open_tables(&core)?;
         let recovered = logs::read_logs(&core, &recovery, opened, |_| Ok(()))?;
         if let Some(last) = recovered.last_sequence {
-            core.writes.raise_visible(last);
+            core.writes.publisher().raise(last);
         }
         Ok(Some(core))
     }
