@@ -7,6 +7,7 @@
 //! target.rs    state shared by the three ways: the descriptor, positions, reservations, limiter
 //! direct.rs    aligned units with O_DIRECT
 //! window.rs    a shared mapping over reserved space
+//! next_window.rs, reserved.rs   the window that another thread makes ahead; pages of reserved space
 //! device.rs    the capabilities of the device and its file system
 //! lock.rs      the LOCK file
 //! retry.rs     repeating interrupted calls
@@ -20,7 +21,9 @@ mod append_buffer;
 mod device;
 mod direct;
 mod lock;
+mod next_window;
 mod read;
+mod reserved;
 mod retry;
 #[cfg(all(target_os = "linux", feature = "io-uring"))]
 mod ring;
@@ -61,6 +64,7 @@ pub struct PosixFileSystem {
     layer: Arc<ReadLayer>,
     /// Whether reads go through io_uring, or why nothing can be read.
     has_ring: Result<bool>,
+    window_thread: Arc<next_window::WindowThread>,
 }
 
 /// The backend that is forced, or the best that works.
@@ -119,7 +123,7 @@ impl PosixFileSystem {
         let backend = choose(forced);
         let has_ring = backend.as_ref().map(|backend| matches!(backend, Backend::Ring(_))).map_err(Clone::clone);
         let layer = Arc::new(ReadLayer::new(clock, backend.unwrap_or(Backend::Threads)));
-        Self { counters: Arc::clone(layer.counters()), layer, has_ring }
+        Self { counters: Arc::clone(layer.counters()), layer, has_ring, window_thread: Arc::default() }
     }
 
     fn check_backend(&self) -> Result<()> {
@@ -139,7 +143,7 @@ impl PosixFileSystem {
         device::finish_open(&file, path, options.direct)?;
         self.counters.create(options.purpose);
         let target = target::Target::new(file, path, options, Arc::clone(&self.counters))?;
-        Ok(Box::new(write::PosixWritableFile::new(target, options)?))
+        Ok(Box::new(write::PosixWritableFile::new(target, options, &self.window_thread)?))
     }
 }
 

@@ -113,7 +113,7 @@ impl Target {
     }
 
     /// Makes the file `end` bytes long, with allocated blocks for every byte past `position`; false if that is
-    /// impossible, and then the file ends at `position`. No window may be mapped.
+    /// impossible, and then the file ends at `position`. No window may be stored into any more.
     pub(super) fn grow(&mut self, end: u64) -> bool {
         let start = self.physical_end.max(self.position);
         if end <= start {
@@ -175,7 +175,7 @@ impl Target {
         Ok(())
     }
 
-    /// Ends the file at `position` and gives back everything reserved beyond. No window may be mapped.
+    /// Ends the file at `position` and gives back everything reserved beyond. No window may be stored into any more.
     pub(super) fn trim(&mut self) -> Result<()> {
         // Sets the size even if only blocks past the end must be freed: ext4 frees them when the size is set to its
         // current value, and punches no hole there; on other file systems it is the other way around.

@@ -6,7 +6,7 @@
 //!            |<---------- window ----------->|
 //! ```
 //!
-//! Invariant: every byte of a live window lies below `physical_end`, which only grows while a window is mapped, and has
+//! Invariant: every byte of a live window lies below `physical_end`, which only grows while there is one, and has
 //! a block reserved by `fallocate`. So no store can hit a hole (and fail with SIGBUS on a full device) or the end of
 //! the file. A sparse `ftruncate` would give the same layout without the blocks, which is why it is not used.
 //!
@@ -22,24 +22,20 @@
 //! the log, so such an append is written by calls to a file that ends where the append begins: what a kill leaves of it
 //! ends with the file. The next append is mapped again.
 //!
-//! A fault in reserved space reads the page, and around it as much as the device reads ahead: 8 MiB of zeros on the
-//! machine of the measurements, 2 ms, in one put of 16,000. So each step of pages is written as zeros by a call before
-//! it is faulted in: of what a fault finds in memory it reads nothing. A step of 64 KiB then takes 21 to 27 us at a
-//! mean, 90 to 150 at most in 999 of 1000, and 38 and 1,700 by faults alone (these calls in a program, 384 MiB).
-//! `MADV_RANDOM` without the zeros: 75 and
-//! 190. `POSIX_FADV_WILLNEED` of the step: 64 to 72 and 175.
-//!
-//! One call makes one piece of page cache of it, which is dirty as a whole once a byte is stored in it: after a sync of
-//! 600 bytes 64 KiB were to be written again, 4 before. So where a log is synced often the zeros are written page by
-//! page, at 71 to 90 us a step.
+//! Another thread makes the [next window](super::next_window) while the second half of one is stored into, where the
+//! file's beginning and its last sync are far back. The next sync then writes up to one and a half windows of zeros for
+//! nothing, as does the system where it writes back zeros before data comes to them.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{Ordering, compiler_fence};
 
 use ferrock_base::Result;
-use memmap2::{Advice, MmapOptions, MmapRaw};
+use memmap2::MmapRaw;
 
 use super::device;
+use super::next_window::{NextWindow, WindowThread};
+use super::reserved;
 use super::target::Target;
 
 /// Space is reserved in steps of this size, where no other is asked for, and never of more than the second.
@@ -67,17 +63,30 @@ const LOG_BLOCK_BYTES: u64 = 32 << 10;
 /// Covers a record header up to its type, and is written by one store.
 const HEADER_BYTES: usize = 8;
 
+/// A window begins so far before the end of the one before: no append that is shorter lies in neither.
+const OVERLAP_BYTES: u64 = 64 << 10;
+/// Windows are made ahead where the file's beginning and its last sync are so far back. Each sync writes the zeros made
+/// ahead, about one window of them: an eighth more, and with a sync every 4 MiB it would be a quarter.
+const MADE_AHEAD_AFTER_BYTES: u64 = 8 * WINDOW_BYTES;
+
 #[derive(Debug)]
 struct Window {
     map: MmapRaw,
     start: u64,
-    populated: usize,
+    /// Pages that are present.
+    present: usize,
+    /// Stores behind this have pages made present, or the next window requested.
+    looks_at: usize,
 }
 
 /// The state of a file that is appended to through windows.
 #[derive(Debug)]
 pub(super) struct MappedAppend {
     window: Option<Window>,
+    next: Option<NextWindow>,
+    thread: Arc<WindowThread>,
+    /// The window before, which goes to the thread that makes the next one.
+    retired: Option<MmapRaw>,
     reserved_bytes: u64,
     appends_since_sync: u32,
     busy_syncs: u32,
@@ -86,11 +95,20 @@ pub(super) struct MappedAppend {
 }
 
 impl MappedAppend {
-    pub(super) fn new(preallocate_bytes: u64) -> Self {
+    pub(super) fn new(preallocate_bytes: u64, thread: &Arc<WindowThread>) -> Self {
         let wanted = if preallocate_bytes == 0 { DEFAULT_RESERVED_BYTES } else { preallocate_bytes };
         let reserved_bytes = wanted.clamp(POPULATE_BYTES as u64, MAX_RESERVED_BYTES);
         let reserved_bytes = reserved_bytes.next_multiple_of(device::page_bytes());
-        Self { window: None, reserved_bytes, appends_since_sync: 0, busy_syncs: 0, synced_to: None }
+        Self {
+            window: None,
+            next: None,
+            thread: Arc::clone(thread),
+            retired: None,
+            reserved_bytes,
+            appends_since_sync: 0,
+            busy_syncs: 0,
+            synced_to: None,
+        }
     }
 
     /// Counts an append for [`note_sync`](Self::note_sync).
@@ -116,8 +134,15 @@ impl MappedAppend {
 
     /// Gives the window up and ends the file at the position.
     pub(super) fn close_window(&mut self, target: &mut Target) -> Result<()> {
-        self.window = None;
+        self.leave_windows();
         target.trim()
+    }
+
+    /// From here on nothing is stored through a window, and no other thread writes to the file.
+    fn leave_windows(&mut self) {
+        self.next = None;
+        self.window = None;
+        self.retired = None;
     }
 
     /// Copies the bytes, which are [not too many](Self::is_too_large) for a window, and moves the position over them.
@@ -129,9 +154,16 @@ impl MappedAppend {
         if data.len() > window.map.len() - within {
             return Ok(false);
         }
-        if within + data.len() > window.populated {
+        if within + data.len() > window.looks_at {
             let is_synced_often = self.synced_to.is_some_and(|synced_to| target.position - synced_to < OFTEN_BYTES);
-            window.populate(target, within + data.len(), is_synced_often)?;
+            window.make_present(target, within + data.len(), is_synced_often)?;
+            let unsynced = target.position - self.synced_to.unwrap_or(0);
+            // The next window may hold no longer appends either.
+            let helps = unsynced >= MADE_AHEAD_AFTER_BYTES && data.len() as u64 <= OVERLAP_BYTES;
+            if helps && self.next.is_none() && window.has_next(target, within + data.len()) {
+                let (start, end) = (window.end() - OVERLAP_BYTES, window.end() + WINDOW_BYTES);
+                self.next = self.thread.request(&target.file, start, window.end(), end, self.retired.take());
+            }
         }
         window.publish(within, target.position, data);
         target.position += data.len() as u64;
@@ -142,26 +174,42 @@ impl MappedAppend {
     /// Unmaps the full window and maps the next, which holds `data` as a whole. Reserves space where none is left.
     /// False where space or mapping cannot be had.
     pub(super) fn advance(&mut self, target: &mut Target, data: &[u8]) -> bool {
-        self.window = None;
         let page = device::page_bytes();
         let start = target.position - target.position % page;
-        let wanted = (target.position - start + data.len() as u64).next_multiple_of(page);
-        let length = wanted.max(WINDOW_BYTES).min(self.reserved_bytes);
-        let Some(reserved_end) = start.checked_add(self.reserved_bytes) else { return false };
         if !tail_is_readable(target, start) {
             return false;
         }
+        if self.take_next(target, data) {
+            return true;
+        }
+        self.leave_windows();
+        let wanted = (target.position - start + data.len() as u64).next_multiple_of(page);
+        let length = wanted.max(WINDOW_BYTES).min(self.reserved_bytes);
+        let Some(reserved_end) = start.checked_add(self.reserved_bytes) else { return false };
         if start + length > target.physical_end() && !target.grow(reserved_end) {
             return false;
         }
-        let Ok(map) = MmapOptions::new().offset(start).len(length as usize).map_raw(&target.file) else { return false };
-        self.window = Some(Window { map, start, populated: 0 });
+        let Ok(map) = reserved::map(&target.file, start, length as usize) else { return false };
+        self.window = Some(Window { map, start, present: 0, looks_at: 0 });
+        true
+    }
+
+    /// Goes on in the window that was made ahead, if it holds `data` as a whole.
+    fn take_next(&mut self, target: &Target, data: &[u8]) -> bool {
+        let Some(next) = self.next.take() else { return false };
+        if !next.holds(target.position, target.position + data.len() as u64) {
+            return false;
+        }
+        let Some((map, start)) = next.take() else { return false };
+        self.retired = self.window.take().map(|window| window.map);
+        let present = map.len();
+        self.window = Some(Window { map, start, present, looks_at: present / 2 });
         true
     }
 }
 
-/// Reads what the first page of a window already holds: a page that the device cannot read is an error here and
-/// would be a SIGBUS in the mapping.
+/// Reads what the page of the position, which begins at `start`, already holds: a page that the device cannot read is
+/// an error here and would be a SIGBUS in the mapping.
 fn tail_is_readable(target: &Target, start: u64) -> bool {
     use std::os::unix::fs::FileExt;
     target.position == start || super::retry::retry(|| target.file.read_at(&mut [0], start)).is_ok()
@@ -187,10 +235,11 @@ impl Window {
             let (segment, after) = split_at_block(position + done as u64, rest);
             if let Some(body) = segment.get(HEADER_BYTES..) {
                 // SAFETY: the segments partition `data`, so that the destination lies in the asserted range. Nothing
-                // else in this process refers to these bytes: the mapping belongs to this value and `&mut self`
-                // excludes a second store; `data` cannot overlap it because no reference into the mapping is ever
-                // given out. The space is reserved and below the end of the file (see the invariant above), so that
-                // the store does not fault.
+                // else in this process loads or stores these bytes: `&mut self` excludes a second store through this
+                // mapping, and through the mappings that overlap it, those of the window before and of the next one,
+                // nothing is loaded or stored while this one is the current. `data` cannot overlap it because no
+                // reference into a mapping is ever given out. The space is reserved and below the end of the file (see
+                // the invariant above), so that the store does not fault.
                 unsafe {
                     let target = destination.add(done + HEADER_BYTES);
                     std::ptr::copy_nonoverlapping(body.as_ptr(), target, body.len());
@@ -219,40 +268,29 @@ impl Window {
     /// Makes the pages up to `needed` bytes of the window present and writable, and some more. Bytes from the target's
     /// position on are zeros, and stay zeros.
     #[cold]
-    fn populate(&mut self, target: &Target, needed: usize, is_synced_often: bool) -> io::Result<()> {
-        let file_bytes = usize::try_from(self.start).unwrap_or(usize::MAX).saturating_add(needed);
-        let ahead = (file_bytes / 8).clamp(MIN_POPULATE_BYTES, POPULATE_BYTES);
-        let end = (needed + ahead).next_multiple_of(MIN_POPULATE_BYTES).min(self.map.len());
-        // The first page of a window may hold what was appended before.
-        let zeros_from = target.position.max(self.start + self.populated as u64);
-        let piece = if is_synced_often { device::page_bytes() } else { u64::MAX };
-        write_zeros(target, zeros_from, self.start + end as u64, piece)?;
-        // Where a store would raise SIGBUS, this call returns an error. Kernels that do not know the advice (before
-        // 5.14) fault page by page.
-        #[cfg(target_os = "linux")]
-        match self.map.advise_range(Advice::PopulateWrite, self.populated, end - self.populated) {
-            Err(error) if error.kind() != io::ErrorKind::InvalidInput => return Err(error),
-            _ => {}
+    fn make_present(&mut self, target: &Target, needed: usize, is_synced_often: bool) -> io::Result<()> {
+        if needed > self.present {
+            let file_bytes = usize::try_from(self.start).unwrap_or(usize::MAX).saturating_add(needed);
+            let ahead = (file_bytes / 8).clamp(MIN_POPULATE_BYTES, POPULATE_BYTES);
+            let end = (needed + ahead).next_multiple_of(MIN_POPULATE_BYTES).min(self.map.len());
+            // The first page of a window may hold what was appended before.
+            let zeros_from = target.position.max(self.start + self.present as u64);
+            let piece = if is_synced_often { device::page_bytes() } else { u64::MAX };
+            reserved::write_zeros(&target.file, zeros_from, self.start + end as u64, piece)?;
+            reserved::make_present(&self.map, self.present, end - self.present)?;
+            self.present = end;
         }
-        self.populated = end;
+        self.looks_at = self.present.min(needed + POPULATE_BYTES);
         Ok(())
     }
-}
 
-/// No step of pages is longer, but for the sake of one long append.
-const MAX_STEP_BYTES: usize = POPULATE_BYTES + MIN_POPULATE_BYTES;
-
-/// Writes zeros over zeros of the reserved space, which brings its pages into memory; each call ends where a `piece` of
-/// the file does.
-fn write_zeros(target: &Target, mut from: u64, end: u64, piece: u64) -> io::Result<()> {
-    use std::os::unix::fs::FileExt;
-    const ZEROS: &[u8] = &[0; MAX_STEP_BYTES];
-    while from < end {
-        let wanted = (piece - from % piece).min(end - from).min(ZEROS.len() as u64);
-        match super::retry::retry(|| target.file.write_at(&ZEROS[..wanted as usize], from))? {
-            0 => return Err(io::ErrorKind::WriteZero.into()),
-            count => from += count as u64,
-        }
+    fn end(&self) -> u64 {
+        self.start + self.map.len() as u64
     }
-    Ok(())
+
+    /// True where a window can be made ahead: the half of this one is full, and the space of the next is reserved.
+    fn has_next(&self, target: &Target, needed: usize) -> bool {
+        let is_whole = self.map.len() as u64 >= WINDOW_BYTES;
+        is_whole && needed > self.map.len() / 2 && self.end() + WINDOW_BYTES <= target.physical_end()
+    }
 }

@@ -16,6 +16,7 @@ use ferrock_base::{Error, Result};
 use super::append_buffer::AppendBuffer;
 use super::device;
 use super::direct::DirectAppend;
+use super::next_window::WindowThread;
 use super::target::Target;
 use super::window::MappedAppend;
 use crate::file::WritableFile;
@@ -43,11 +44,12 @@ pub(super) struct PosixWritableFile {
 }
 
 impl PosixWritableFile {
-    pub(super) fn new(target: Target, options: &WritableOptions) -> Result<Self> {
+    /// Windows of mapped appends are made ahead by `thread`.
+    pub(super) fn new(target: Target, options: &WritableOptions, thread: &Arc<WindowThread>) -> Result<Self> {
         let mode = if options.direct {
             Mode::Direct(DirectAppend::new(&target, options.buffer_bytes)?)
         } else if options.mapped_append && device::reservations_hold(&target.file) {
-            Mode::Mapped(MappedAppend::new(options.preallocate_bytes))
+            Mode::Mapped(MappedAppend::new(options.preallocate_bytes, thread))
         } else {
             Mode::Buffered(AppendBuffer::default())
         };
