@@ -12,8 +12,9 @@
 //
 // Columns: seconds until the last call returned and until background work was done; p50, p99, p99.9 and the longest of
 // a write in microseconds; seconds spent in writes of more than a millisecond; bytes written by the process per byte
-// put; bytes in the directory per byte of live keys and values; most anonymous memory, and how much of the heap is free
-// at the end (glibc).
+// put; bytes in the directory per byte of live keys and values, at the end and at a mean of 64 moments before; most
+// anonymous memory, and how much of the heap is free at the end (glibc). The last line has the bytes written and the
+// mean of bytes stored of all three: those of one part depend on where in it the largest merge falls.
 #include <dirent.h>
 #include <malloc.h>
 #include <sys/stat.h>
@@ -21,7 +22,7 @@
 
 #include "c_library.h"
 
-enum { KEY = 16, LONGEST = 1000 };
+enum { KEY = 16, LONGEST = 1000, MOMENTS = 64 };
 
 static uint64_t random_state = 88172645463325252ull;
 
@@ -126,7 +127,13 @@ typedef struct {
   uint8_t* generations;  // of each key; 0 before its first
   uint64_t live_bytes;
   uint64_t pace;  // operations a second; 0: as many as there can be
+  uint64_t put_bytes, written_bytes;
+  double stored, moments;  // sum of what is stored per live byte, and how many moments it is of
 } Load;
+
+static double stored_per_byte(const Load* load) {
+  return (double)directory_bytes(load->directory) / load->live_bytes;
+}
 
 // Sleeps until the operation is due.
 static void keep_pace(const Load* load, double begin, uint64_t done) {
@@ -152,9 +159,14 @@ static void run(Load* load, const char* name, uint64_t operations, unsigned read
   double stalled = 0;
   char *error = NULL, key[KEY], value[LONGEST + 8], expected[LONGEST + 8];
   uint64_t put_bytes = 0, most_memory = 0, before = number_in("/proc/self/io", "write_bytes:");
+  double stored_before = load->stored, moments_before = load->moments;
   double begin = seconds();
   for (uint64_t done = 0; done < operations; done++) {
     keep_pace(load, begin, done);
+    if (done % (operations / MOMENTS + 1) == operations / MOMENTS) {
+      load->stored += stored_per_byte(load);
+      load->moments++;
+    }
     uint64_t number = next_random() % load->keys;
     make_key(key, number);
     if (next_random() % 100 < reads_of_100) {
@@ -189,12 +201,15 @@ static void run(Load* load, const char* name, uint64_t operations, unsigned read
   wait_for_compact(load->database, waiting, &error);
   if (error) fail(error);
   struct mallinfo2 heap = mallinfo2();
+  uint64_t written_bytes = number_in("/proc/self/io", "write_bytes:") - before;
+  load->put_bytes += put_bytes;
+  load->written_bytes += written_bytes;
   printf("%-10s %8.1f s %8.1f s %9.0f op/s  p50 %6.1f p99 %7.1f p99.9 %8.1f max %9.0f us  stalled %6.2f s  WAF %5.2f  "
-         "SAF %5.3f  %5llu MB, heap %4zu MB of which free %4zu\n",
+         "SAF %5.3f mean %5.3f  %5llu MB, heap %4zu MB of which free %4zu\n",
          name, taken, seconds() - begin, operations / taken, percentile_us(&latencies, 0.5),
          percentile_us(&latencies, 0.99), percentile_us(&latencies, 0.999), (double)latencies.longest_ns * 1e-3, stalled,
-         (double)(number_in("/proc/self/io", "write_bytes:") - before) / put_bytes,
-         (double)directory_bytes(load->directory) / load->live_bytes, (unsigned long long)most_memory / 1024,
+         (double)written_bytes / put_bytes, stored_per_byte(load),
+         (load->stored - stored_before) / (load->moments - moments_before), (unsigned long long)most_memory / 1024,
          heap.arena >> 20, heap.fordblks >> 20);
   fflush(stdout);
 }
@@ -207,11 +222,13 @@ int main(int count, char** arguments) {
   uint8_t* generations = calloc(keys, 1);
   if (!generations) fail("no memory for the generations");
   Load load = {open_database(arguments[2], arguments[3], megabytes << 20), arguments[2], keys, generations, 0,
-               count > 6 ? strtoull(arguments[6], NULL, 10) : 0};
+               count > 6 ? strtoull(arguments[6], NULL, 10) : 0, 0, 0, 0, 0};
   // The program's own memory is part of what is reported: one byte a key.
   run(&load, "fillrandom", keys, 0);
   run(&load, "overwrite", keys, 0);
   run(&load, "mixed", keys / 2, 50);
+  printf("all        WAF %5.2f  SAF mean %5.3f\n", (double)load.written_bytes / load.put_bytes,
+         load.stored / load.moments);
   close(load.database);
   return 0;
 }
