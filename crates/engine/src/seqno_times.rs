@@ -66,7 +66,7 @@ impl SeqnoTimes {
         }
     }
 
-    /// Notes the newest number, of this moment. Only leaders of groups call it.
+    /// Notes the newest number, of this moment. Write groups call it in their order.
     #[inline]
     pub(crate) fn note(&self, seqno: SequenceNumber, clock: &dyn Clock) {
         if self.is_sampling.load(Ordering::Relaxed) {

@@ -1,7 +1,8 @@
 //! Making room: full memtables become immutable, a new log begins.
 //!
-//! Only the leader of the write queue comes here, so no write is in flight and every
-//! record of the old log is in a memtable that is now immutable or still current.
+//! Only the leader of the write queue comes here, and waits until no group is being
+//! inserted, so no write is in flight and every record of the old log is in a memtable
+//! that is now immutable or still current.
 //!
 //! A family whose memtable is empty does not need the old log: its log number moves to
 //! the new one. A family that wrote little and long ago does: when all logs together
@@ -54,6 +55,8 @@ fn buffer_bytes(data: &ColumnFamilyData) -> u64 {
 /// Switches what is full, what holds back too much log, and what holds too much memory.
 pub(super) fn switch_full_memtables(core: &DbCore) -> Result<()> {
     core.jobs.check_error()?;
+    // What is being inserted may fill another memtable.
+    core.writes.publisher().wait_for_inserts();
     core.writes.begin_making_room();
     let logs = core.writes.logs();
     let options = core.options.load();
@@ -75,6 +78,7 @@ pub(super) fn switch_full_memtables(core: &DbCore) -> Result<()> {
 
 /// Sees to it that a memtable is being flushed; false when there is none that would be worth it.
 pub(super) fn begin_flush_of_something(core: &DbCore, manager: &WriteBufferManager) -> Result<bool> {
+    core.writes.publisher().wait_for_inserts();
     match core.jobs.free_memory(manager)? {
         ForMemory::Nothing => return Ok(false),
         ForMemory::Flush => {}

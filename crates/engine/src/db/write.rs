@@ -252,7 +252,7 @@ fn lead(core: &DbCore, guard: LeaderGuard<'_, WriteRequest, WriteGroup>, mut req
             // The record may be in the log, whole. Its numbers must not be given again: recovery would take the
             // next log, which repeats them, for one that goes back in time, and leave it out.
             core.writes.publisher().wait_for_inserts();
-            core.writes.publisher().publish(last);
+            core.writes.publisher().skip(last);
         }
     }
     let mut guard = Some(guard);
@@ -261,41 +261,24 @@ fn lead(core: &DbCore, guard: LeaderGuard<'_, WriteRequest, WriteGroup>, mut req
             && !families.has_callback()
             && !families.has_direct()
             && !merges_on_write(&families, &request, &members);
-        // The next group is logged while this one is inserted.
-        let turn = guard.take_if(|guard| is_concurrent && guard.expects_writer()).map(|guard| {
-            let turn = core.writes.publisher().begin_insert(last);
-            drop(guard);
-            turn
-        });
-        verdict = if is_concurrent && !members.is_empty() && group_bytes >= PARALLEL_INSERT_BYTES {
-            insert_in_parallel(
-                core,
-                Arc::clone(&families),
-                &request,
-                &mut members,
-                options.ignore_missing_column_families,
-            )
-        } else {
-            let mode = if turn.is_some() { InsertMode::Concurrent } else { InsertMode::Exclusive };
-            if turn.is_none() {
-                core.writes.publisher().wait_for_inserts();
-            }
-            insert_alone(core, &families, &request, &members, mode, options.ignore_missing_column_families)
-        };
-        verdict = verdict.inspect_err(|error| core.jobs.set_error(Reason::MemTable, error));
-        timer.lap(&statistics.memtable_us);
-        match turn {
-            Some(turn) => {
-                turn.wait();
-                core.seqno_times.note(last, &*core.env.clock);
-            }
-            None if verdict.is_ok() => {
-                core.writes.publisher().wait_for_inserts();
-                core.writes.publisher().publish(last);
-                core.seqno_times.note(last, &*core.env.clock);
-            }
-            None => {}
+        let turn = core.writes.publisher().begin_insert(last);
+        if is_concurrent && guard.as_ref().is_some_and(LeaderGuard::expects_writer) {
+            // The next group is logged while this one is inserted.
+            guard = None;
         }
+        let ignore_missing = options.ignore_missing_column_families;
+        verdict = if is_concurrent && !members.is_empty() && group_bytes >= PARALLEL_INSERT_BYTES {
+            insert_in_parallel(core, Arc::clone(&families), &request, &mut members, ignore_missing)
+        } else if guard.is_none() {
+            insert_alone(core, &families, &request, &members, InsertMode::Concurrent, ignore_missing)
+        } else {
+            turn.wait();
+            insert_alone(core, &families, &request, &members, InsertMode::Exclusive, ignore_missing)
+        };
+        timer.lap(&statistics.memtable_us);
+        turn.wait();
+        core.seqno_times.note(last, &*core.env.clock);
+        verdict = turn.end(verdict).inspect_err(|error| core.jobs.set_error(Reason::MemTable, error));
     }
     note_group(core, members.len() as u64 + 1, count, [group_bytes, log_bytes], &options);
     replaced.put_back(&mut request, &mut members);
@@ -441,8 +424,11 @@ fn insert_in_parallel(
     let group = Arc::new(WriteGroup::new(families, ignore_missing, members.len() + 1));
     core.metrics.statistics().parallel_groups.fetch_add(1, Ordering::Relaxed);
     members.iter_mut().for_each(|member| member.let_insert(Arc::clone(&group)));
+    // Also when this thread panics: the turn of the group must not end before all of it has.
+    let inserting = group.until_all_have_inserted();
     insert_for_group(core, &group, request);
-    group.wait()
+    drop(inserting);
+    group.result()
 }
 
 /// Inserts a batch beside the other members of its group.

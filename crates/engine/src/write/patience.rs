@@ -3,6 +3,9 @@
 //! A sleep costs the thread, and the one that wakes it, 5 to 50 us, which is more than most write groups take. So a
 //! thread that waits for another one first looks, then looks after it let other threads run, then sleeps. Looks are for
 //! times in which they are worth it: one in vain halves the next ones, and one that ended well doubles them.
+//!
+//! Tried and lost: no more than four threads that look at once, while others sleep. Sixteen writers on two cores made
+//! 80 to 86 thousand writes a second, and 260 to 420 without this bound, at a p99 of 1.1 ms in place of 0.7.
 
 use crate::sync::atomic::{AtomicU64, Ordering};
 
@@ -30,19 +33,8 @@ impl Patience {
             return;
         }
         let halvings = self.halvings.load(Ordering::Relaxed);
-        for _ in 0..MOST_SPINS >> halvings {
-            if is_over() {
-                return self.note(halvings, true);
-            }
-            std::hint::spin_loop();
-        }
-        for _ in 0..MOST_YIELDS >> halvings {
-            if is_over() {
-                return self.note(halvings, true);
-            }
-            std::thread::yield_now();
-        }
-        self.note(halvings, is_over());
+        let ended_well = looks_well(halvings, is_over);
+        self.note(halvings, ended_well);
     }
 
     fn note(&self, halvings: u64, ended_well: bool) {
@@ -51,6 +43,22 @@ impl Patience {
             self.halvings.store(next, Ordering::Relaxed);
         }
     }
+}
+
+fn looks_well(halvings: u64, is_over: impl Fn() -> bool) -> bool {
+    for _ in 0..MOST_SPINS >> halvings {
+        if is_over() {
+            return true;
+        }
+        std::hint::spin_loop();
+    }
+    for _ in 0..MOST_YIELDS >> halvings {
+        if is_over() {
+            return true;
+        }
+        std::thread::yield_now();
+    }
+    is_over()
 }
 
 #[cfg(all(test, not(shuttle)))]

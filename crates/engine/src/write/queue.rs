@@ -53,18 +53,23 @@ impl<W, G> Waiter<W, G> {
     }
 
     /// Returns the state once `is_awaited` holds for it, having looked for a while before it sleeps.
-    fn wait(&self, patience: &Patience, is_awaited: impl Fn(&WaiterState<W, G>) -> bool) -> WaiterState<W, G> {
-        let mut seen = 0;
+    /// `seen` is how many changes the caller knows of, then how many there were.
+    fn wait(
+        &self,
+        patience: &Patience,
+        seen: &mut u64,
+        is_awaited: impl Fn(&WaiterState<W, G>) -> bool,
+    ) -> WaiterState<W, G> {
         loop {
-            patience.look(|| self.changes.load(Ordering::Acquire) > seen);
+            patience.look(|| self.changes.load(Ordering::Acquire) > *seen);
             let mut state = self.state.lock();
-            while !is_awaited(&state) && self.changes.load(Ordering::Relaxed) == seen {
+            while !is_awaited(&state) && self.changes.load(Ordering::Relaxed) == *seen {
                 state = self.changed.wait(state);
             }
+            *seen = self.changes.load(Ordering::Relaxed);
             if is_awaited(&state) {
                 return std::mem::replace(&mut *state, WaiterState::Taken);
             }
-            seen = self.changes.load(Ordering::Relaxed);
         }
     }
 
@@ -114,12 +119,14 @@ pub(crate) enum Role<'a, W, G> {
 pub(crate) struct Inserter<'a, W, G> {
     waiter: Arc<Waiter<W, G>>,
     patience: &'a Patience,
+    /// Changes of the waiter until it became one that inserts.
+    seen: u64,
 }
 
 impl<W, G> Inserter<'_, W, G> {
     /// Waits until the whole group is done.
-    pub(crate) fn wait(self) -> Result<()> {
-        match self.waiter.wait(self.patience, |state| matches!(state, WaiterState::Verdict(_))) {
+    pub(crate) fn wait(mut self) -> Result<()> {
+        match self.waiter.wait(self.patience, &mut self.seen, |state| matches!(state, WaiterState::Verdict(_))) {
             WaiterState::Verdict(verdict) => verdict,
             _ => Err(Error::new(ErrorKind::Aborted, "a write ended without a verdict")),
         }
@@ -175,10 +182,11 @@ impl<W, G> WriteQueue<W, G> {
         let is_role = |state: &WaiterState<W, G>| {
             matches!(state, WaiterState::Lead(_) | WaiterState::Verdict(_) | WaiterState::Insert(..))
         };
-        match waiter.wait(&self.patience, is_role) {
+        let mut seen = 0;
+        match waiter.wait(&self.patience, &mut seen, is_role) {
             WaiterState::Lead(work) => Role::Leader(LeaderGuard { queue: self }, work),
             WaiterState::Insert(work, group) => {
-                Role::Insert(work, group, Inserter { waiter, patience: &self.patience })
+                Role::Insert(work, group, Inserter { waiter, patience: &self.patience, seen })
             }
             WaiterState::Verdict(verdict) => Role::Verdict(verdict),
             WaiterState::Waiting(_) | WaiterState::Taken => {

@@ -2,7 +2,7 @@
 
 use crate::column_family::FamilyMap;
 use crate::options::WriteOptions;
-use ferrock_base::{Error, Result, SequenceNumber};
+use ferrock_base::{Error, ErrorKind, Result, SequenceNumber};
 use ferrock_format::write_batch::WriteBatch;
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(crate) enum WriteRequest {
 }
 
 /// Looks at the database in the moment before a batch is logged, and may refuse the batch. It is given the newest
-/// sequence number: no other thread writes until the batch is written or refused.
+/// sequence number: no other thread writes until the batch is logged or refused.
 pub(crate) type PreWriteCheck = Box<dyn FnOnce(SequenceNumber) -> Result<()> + Send>;
 
 /// What a request may have besides its batch.
@@ -126,11 +126,16 @@ impl WriteGroup {
         struct CountDown<'a>(&'a WriteGroup);
         impl Drop for CountDown<'_> {
             fn drop(&mut self) {
-                let guard = self.0.error.lock();
+                let mut error = self.0.error.lock();
+                if std::thread::panicking() {
+                    error.get_or_insert_with(|| {
+                        Error::new(ErrorKind::Aborted, "a thread that inserted a batch panicked")
+                    });
+                }
                 if self.0.left.fetch_sub(1, Ordering::AcqRel) == 1 {
                     self.0.finished.notify_one();
                 }
-                drop(guard);
+                drop(error);
             }
         }
         let _count = CountDown(self);
@@ -141,12 +146,22 @@ impl WriteGroup {
         }
     }
 
-    /// Waits until all batches are inserted; the first error.
-    pub(crate) fn wait(&self) -> Result<()> {
-        let mut error = self.error.lock();
-        while self.left.load(Ordering::Acquire) > 0 {
-            self.finished.wait(&mut error);
+    /// Waits, when it is dropped, until no thread inserts for the group any more.
+    pub(crate) fn until_all_have_inserted(&self) -> impl Drop {
+        struct Inserting<'a>(&'a WriteGroup);
+        impl Drop for Inserting<'_> {
+            fn drop(&mut self) {
+                let mut error = self.0.error.lock();
+                while self.0.left.load(Ordering::Acquire) > 0 {
+                    self.0.finished.wait(&mut error);
+                }
+            }
         }
-        error.take().map_or(Ok(()), Err)
+        Inserting(self)
+    }
+
+    /// The first error of the inserts.
+    pub(crate) fn result(&self) -> Result<()> {
+        self.error.lock().take().map_or(Ok(()), Err)
     }
 }

@@ -35,8 +35,8 @@ impl Db {
     }
 
     /// As [`write`](Self::write), but `check` may refuse the batch in the moment before it is logged. It is given the
-    /// newest sequence number; from then until the batch is visible, or refused, no other thread writes. It may read
-    /// the database, and must not write to it. For transactions.
+    /// newest sequence number, up to which everything can be read; from then until the batch is logged, or refused, no
+    /// other thread writes. It may read the database, and must not write to it. For transactions.
     #[doc(hidden)]
     pub fn write_checked(
         &self,
