@@ -1,8 +1,8 @@
 //! From a full memtable to a flushed one.
 //!
 //! Only the leader of the write queue switches memtables, while no group is being inserted, so no write is in flight
-//! then, and every record of the old log is in a memtable that is immutable or still current. A family whose memtable is empty does not need the old log:
-//! its log number moves to the new one.
+//! then, and every record of the old log is in a memtable that is immutable or still current. A family whose memtable
+//! is empty does not need the old log: its log number moves to the new one.
 
 use super::family::FamilyJobs;
 use super::{JobScheduler, State};

@@ -1,15 +1,18 @@
 //! The write queue: concurrent writers form groups, one leader writes for its group.
 //!
 //! ```text
-//! join -> Leader ----------- collect members -> log -> memtable -> publish -> hand over -> finish members
+//! join -> Leader ----------- collect members -> log -> hand over -> memtable -> in its turn visible -> finish members
 //!      \-> (waits) -> Insert: puts its own batch into the memtable beside the leader, then waits for the verdict
 //!                  -> Verdict: the leader did everything
 //!                  -> Leader: the one before handed over
 //! ```
 //!
-//! Invariants: at most one leader at a time; a writer leaves the queue with a verdict
-//! or as leader, never both; a leader hands over exactly once (its guard does it when dropped, so that a failing leader
-//! blocks no writer). Groups are published in queue order; verdicts of the next group may come before those of this one.
+//! A leader hands over before the memtable where another writer waits or is expected, and where other threads may
+//! insert at the same time; else at the end.
+//!
+//! Invariants: at most one leader at a time; a writer leaves the queue with a verdict or as leader, never both; a
+//! leader hands over exactly once (its guard does it when dropped, so that a failing leader blocks no writer). Verdicts
+//! of the next group may come before those of this one.
 //!
 //! A writer that finds the queue free leads with one compare-and-swap of `status`, and leaves it free with another one
 //! when none came meanwhile. The lock is taken only to wait and to hand over: under it alone `WAITED_FOR` changes. A
