@@ -32,6 +32,7 @@ use ferrock_vfs::{
     CrashPolicy, Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind, Trigger,
 };
 use std::cell::Cell;
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -57,6 +58,9 @@ fn read(of: &[AtomicU64; WRITERS]) -> Generations {
     std::array::from_fn(|writer| of[writer].load(Ordering::Acquire))
 }
 
+/// Compares at which a writer panics.
+static PANIC_AT: AtomicU64 = AtomicU64::new(u64::MAX);
+
 thread_local! {
     /// Compares of a writer until it dawdles; 0: this thread does not.
     static COMPARES: Cell<u64> = const { Cell::new(0) };
@@ -73,6 +77,8 @@ impl CustomComparator for Dawdling {
         COMPARES.with(|compares| match compares.get() {
             0 => {}
             1 => {
+                let left = PANIC_AT.fetch_sub(1, Ordering::Relaxed);
+                assert!(left != 1, "a comparator that panics");
                 std::thread::sleep(Duration::from_micros(50));
                 compares.set(200);
             }
@@ -92,6 +98,8 @@ struct Setting {
     is_concurrent: bool,
     atomic_flush: bool,
     batches: u64,
+    /// The order is [`Dawdling`], and no memtable sorts while it is read.
+    may_panic: bool,
 }
 
 impl Setting {
@@ -108,11 +116,13 @@ impl Setting {
             1 => MemTableFactory::hash_skip_list(3),
             _ => MemTableFactory::default(),
         };
-        if random.below(2) == 0 {
+        let dawdles = random.below(2) == 0;
+        if dawdles {
             family.comparator = Comparator::Custom(Arc::new(Dawdling));
         }
+        let may_panic = dawdles && family.memtable_factory == MemTableFactory::default();
         let is_concurrent = family.memtable_factory.allows_concurrent_writes() && random.below(4) > 0;
-        Self { family, is_concurrent, atomic_flush: random.below(4) == 0, batches: 150 + random.below(200) }
+        Self { family, is_concurrent, atomic_flush: random.below(4) == 0, batches: 150 + random.below(200), may_panic }
     }
 
     fn open(&self, file_system: Arc<dyn FileSystem>) -> (Db, Vec<ColumnFamily>) {
@@ -165,11 +175,14 @@ fn count(db: &Db, progress: &Progress) {
         checked.store(is_same, Ordering::Release);
         if is_same { Ok(()) } else { Err(ferrock::Error::new(ErrorKind::Busy, "counted meanwhile")) }
     };
+    // Uncertain it stays also when the thread panics.
+    progress.uncertain.fetch_add(1, Ordering::AcqRel);
     let written = db.write_checked(batch, &WriteOptions::default(), check);
     if written.is_ok() {
         progress.counted.fetch_add(1, Ordering::AcqRel);
-    } else if is_checked.load(Ordering::Acquire) {
-        progress.uncertain.fetch_add(1, Ordering::AcqRel);
+    }
+    if written.is_ok() || !is_checked.load(Ordering::Acquire) {
+        progress.uncertain.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -185,6 +198,17 @@ fn sees(db: Db, known: Generations) -> impl FnOnce(SequenceNumber) -> ferrock::R
     }
 }
 
+/// Groups that take no number.
+fn nothing(db: &Db, kind: u64) -> ferrock::Result<()> {
+    let mut batch = WriteBatch::new();
+    match kind {
+        0 => {}
+        1 => batch.put_log_data(b"remark")?,
+        _ => return Ok(()),
+    }
+    db.write(batch, &WriteOptions::default())
+}
+
 /// Writes until all is written, or a write fails. A write that fails may be there.
 fn write(db: &Db, writer: usize, seed: u64, batches: u64, progress: &Progress) {
     let mut random = Random::new(seed + writer as u64);
@@ -195,23 +219,19 @@ fn write(db: &Db, writer: usize, seed: u64, batches: u64, progress: &Progress) {
         let sync = random.below(12) == 0;
         progress.begun[writer].store(generation, Ordering::Release);
         let options = WriteOptions { sync, ..WriteOptions::default() };
-        if random.below(3) == 0 {
-            count(db, progress);
-        }
-        // Groups that take no number.
-        let nothing = match random.below(6) {
-            0 => db.write(WriteBatch::new(), &WriteOptions::default()),
-            1 => {
-                let mut batch = WriteBatch::new();
-                batch.put_log_data(b"remark").and_then(|()| db.write(batch, &WriteOptions::default()))
+        let (counts, kind) = (random.below(3) == 0, random.below(6));
+        let checks = random.below(20) == 0;
+        let written = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            if counts {
+                count(db, progress);
             }
-            _ => Ok(()),
-        };
-        let written = nothing.and_then(|()| match random.below(20) {
-            0 => db.write_checked(batch, &options, sees(db.clone(), known)),
-            _ => db.write(batch, &options),
-        });
-        if written.is_err() {
+            nothing(db, kind)?;
+            match checks {
+                true => db.write_checked(batch, &options, sees(db.clone(), known)),
+                false => db.write(batch, &options),
+            }
+        }));
+        if !written.is_ok_and(|written| written.is_ok()) {
             return;
         }
         progress.acknowledged[writer].store(generation, Ordering::Release);
@@ -338,6 +358,8 @@ fn play(seed: u64) {
         let fault = if random.below(2) == 0 { Fault::Io } else { Fault::ShortWrite { kept_bytes: 20 } };
         faulty.add_rule(FaultRule::new(operation, "*.log", fault).when(Trigger::From(1 + random.below(60))));
     }
+    let panics = setting.may_panic && random.below(3) == 0;
+    PANIC_AT.store(if panics { 1 + random.below(100) } else { u64::MAX }, Ordering::Relaxed);
     let (progress, is_done) = (Progress::default(), AtomicBool::new(false));
     let mut crashes = Vec::new();
     std::thread::scope(|scope| {
@@ -357,7 +379,7 @@ fn play(seed: u64) {
         writers.into_iter().chain([reader, meddler]).for_each(|thread| thread.join().unwrap());
     });
     let (acknowledged, begun) = (read(&progress.acknowledged), read(&progress.begun));
-    assert!(fails || acknowledged == [setting.batches; WRITERS], "{acknowledged:?}");
+    assert!(fails || panics || acknowledged == [setting.batches; WRITERS], "{acknowledged:?}");
     let whole = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
     assert_between(&acknowledged, &check(&db, &families, &whole), &begun, "the end");
     let [counted, uncertain] = [&progress.counted, &progress.uncertain].map(|count| count.load(Ordering::Acquire));
@@ -376,14 +398,14 @@ fn play(seed: u64) {
 
 #[test]
 fn views_and_crashes_hold_prefixes() {
-    for seed in 0..24 {
+    for seed in 0..100 {
         let (sender, receiver) = mpsc::channel();
         // A writer that waits for ever would keep the test waiting: it fails and leaves the threads behind.
         let thread = std::thread::spawn(move || {
             play(seed);
             sender.send(()).unwrap();
         });
-        let ended = receiver.recv_timeout(PATIENCE);
+        let ended = receiver.recv_timeout(5 * PATIENCE);
         assert!(ended != Err(mpsc::RecvTimeoutError::Timeout), "seed {seed}: some thread waits for ever");
         assert!(thread.join().is_ok(), "seed {seed}");
     }

@@ -54,9 +54,9 @@ fn buffer_bytes(data: &ColumnFamilyData) -> u64 {
 
 /// Switches what is full, what holds back too much log, and what holds too much memory.
 pub(super) fn switch_full_memtables(core: &DbCore) -> Result<()> {
-    core.jobs.check_error()?;
-    // What is being inserted may fill another memtable.
+    // What is being inserted may fill another memtable, or fail.
     core.writes.publisher().wait_for_inserts();
+    core.jobs.check_error()?;
     core.writes.begin_making_room();
     let logs = core.writes.logs();
     let options = core.options.load();

@@ -204,6 +204,7 @@ fn lead(core: &DbCore, guard: LeaderGuard<'_, WriteRequest, WriteGroup>, mut req
     }
     if request.has_check() || families.has_callback() || families.has_direct() {
         core.writes.publisher().wait_for_inserts();
+        core.jobs.check_error()?;
     }
     request.check(core.visible())?;
     let mut members: Vec<Member<WriteRequest, WriteGroup>> = Vec::new();
@@ -257,28 +258,8 @@ fn lead(core: &DbCore, guard: LeaderGuard<'_, WriteRequest, WriteGroup>, mut req
     }
     let mut guard = Some(guard);
     if verdict.is_ok() {
-        let is_concurrent = db_options.allow_concurrent_memtable_write
-            && !families.has_callback()
-            && !families.has_direct()
-            && !merges_on_write(&families, &request, &members);
-        let turn = core.writes.publisher().begin_insert(last);
-        if is_concurrent && guard.as_ref().is_some_and(LeaderGuard::expects_writer) {
-            // The next group is logged while this one is inserted.
-            guard = None;
-        }
-        let ignore_missing = options.ignore_missing_column_families;
-        verdict = if is_concurrent && !members.is_empty() && group_bytes >= PARALLEL_INSERT_BYTES {
-            insert_in_parallel(core, Arc::clone(&families), &request, &mut members, ignore_missing)
-        } else if guard.is_none() {
-            insert_alone(core, &families, &request, &members, InsertMode::Concurrent, ignore_missing)
-        } else {
-            turn.wait();
-            insert_alone(core, &families, &request, &members, InsertMode::Exclusive, ignore_missing)
-        };
-        timer.lap(&statistics.memtable_us);
-        turn.wait();
-        core.seqno_times.note(last, &*core.env.clock);
-        verdict = turn.end(verdict).inspect_err(|error| core.jobs.set_error(Reason::MemTable, error));
+        let in_parallel = group_bytes >= PARALLEL_INSERT_BYTES;
+        verdict = insert_group(core, &families, (&request, &mut members), last, in_parallel, &mut guard, &mut timer);
     }
     note_group(core, members.len() as u64 + 1, count, [group_bytes, log_bytes], &options);
     replaced.put_back(&mut request, &mut members);
@@ -291,6 +272,61 @@ fn lead(core: &DbCore, guard: LeaderGuard<'_, WriteRequest, WriteGroup>, mut req
         request.put_back(own);
     }
     verdict
+}
+
+/// Puts a group, which is in the log, into the memtables, and lets readers see it behind the groups before it. The
+/// leadership goes on to the next writer where its group can be logged meanwhile.
+fn insert_group(
+    core: &DbCore,
+    families: &Arc<FamilyMap>,
+    (request, members): (&WriteRequest, &mut [Member<WriteRequest, WriteGroup>]),
+    last: SequenceNumber,
+    in_parallel: bool,
+    guard: &mut Option<LeaderGuard<'_, WriteRequest, WriteGroup>>,
+    timer: &mut GroupTimer<'_>,
+) -> Result<()> {
+    let WriteRequest::Batch { options, .. } = request else { return Ok(()) };
+    let ignore_missing = options.ignore_missing_column_families;
+    let is_concurrent = core.options.load().allow_concurrent_memtable_write
+        && !families.has_callback()
+        && !families.has_direct()
+        && !merges_on_write(families, request, members);
+    let turn = core.writes.publisher().begin_insert(last);
+    let mut unfinished = Unfinished(Some(core));
+    if is_concurrent && guard.as_ref().is_some_and(LeaderGuard::expects_writer) {
+        *guard = None;
+    }
+    let inserted = if is_concurrent && in_parallel && !members.is_empty() {
+        insert_in_parallel(core, Arc::clone(families), request, members, ignore_missing)
+    } else if guard.is_none() {
+        insert_alone(core, families, request, members, InsertMode::Concurrent, ignore_missing)
+    } else {
+        turn.wait();
+        insert_alone(core, families, request, members, InsertMode::Exclusive, ignore_missing)
+    };
+    unfinished.0 = None;
+    timer.lap(&core.metrics.statistics().memtable_us);
+    turn.wait();
+    core.seqno_times.note(last, &*core.env.clock);
+    // Before the turn ends: a thread that waits for that must not have half a group flushed.
+    let failed = inserted.as_ref().err().filter(|error| core.jobs.note_error(Reason::MemTable, error)).cloned();
+    let verdict = turn.end(inserted);
+    // A listener may wait for the turn.
+    failed.inspect(|error| core.jobs.tell_of_error(error));
+    verdict
+}
+
+/// Notes an error, when it is dropped with a database, for the thread that inserts panics. It is declared behind the
+/// turn of the group, which so ends later.
+struct Unfinished<'a>(Option<&'a DbCore>);
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        if let Some(core) = self.0 {
+            let error = Error::new(ErrorKind::Aborted, "a thread panicked while it put a write into the memtable");
+            core.jobs.note_error(Reason::MemTable, &error);
+        }
+    }
 }
 
 /// True when a batch of the group has an operand that may have to be merged with what other threads would be inserting.

@@ -41,8 +41,13 @@ impl JobScheduler {
     /// Enters, or deepens, the background-error state, and tells listeners when that is new.
     pub(crate) fn set_error(&self, reason: Reason, error: &Error) {
         if self.note_error(reason, error) {
-            self.events.tell(|listener| listener.on_background_error(error));
+            self.tell_of_error(error);
         }
+    }
+
+    /// Tells the listeners of an error that was [noted](Self::note_error).
+    pub(crate) fn tell_of_error(&self, error: &Error) {
+        self.events.tell(|listener| listener.on_background_error(error));
     }
 
     /// As [`set_error`](Self::set_error); the listeners are the caller's business. True when the state changed.

@@ -123,27 +123,31 @@ impl WriteGroup {
         insert: impl FnOnce(&FamilyMap, &WriteBatch, SequenceNumber) -> Result<()>,
     ) {
         // Counted down also when the insert panics: the leader must not wait forever.
-        struct CountDown<'a>(&'a WriteGroup);
+        struct CountDown<'a> {
+            group: &'a WriteGroup,
+            has_returned: bool,
+        }
         impl Drop for CountDown<'_> {
             fn drop(&mut self) {
-                let mut error = self.0.error.lock();
-                if std::thread::panicking() {
+                let mut error = self.group.error.lock();
+                if !self.has_returned {
                     error.get_or_insert_with(|| {
                         Error::new(ErrorKind::Aborted, "a thread that inserted a batch panicked")
                     });
                 }
-                if self.0.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-                    self.0.finished.notify_one();
+                if self.group.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                    self.group.finished.notify_one();
                 }
                 drop(error);
             }
         }
-        let _count = CountDown(self);
+        let mut count = CountDown { group: self, has_returned: false };
         if let WriteRequest::Batch { batch, first, .. } = request
             && let Err(error) = insert(&self.families, batch, *first)
         {
             self.error.lock().get_or_insert(error);
         }
+        count.has_returned = true;
     }
 
     /// Waits, when it is dropped, until no thread inserts for the group any more.
