@@ -14,7 +14,8 @@
 //! The limit is the size of one memtable by default: while one is flushed the next is filled. Where memtables are
 //! filled slowly fewer are kept: as many as are taken in half a second ([`KEPT_FOR_US`]). With all of them 4 million
 //! reads and 4 million writes held 18 MB more than without any, for the pages lie here while the next memtable is
-//! filled. Whatever is here goes back with the last arena that may take it, which is that of the last open database.
+//! filled. And what was not taken while [16 arenas ended](ENDS) goes back: part of the next memtable is filled before
+//! the last one is flushed. Whatever is here goes back with the last arena that may take it, which is that of the last open database.
 //! RocksDB's memtables are the allocator's memory, which keeps as much without a limit.
 //!
 //! Arenas whose memory is counted (by a write buffer manager, or for a memory budget) neither take nor give: what lies
@@ -33,6 +34,9 @@ const MAX_CHUNKS: usize = (64 << 20) / HUGE_PAGE_BYTES;
 /// As many chunks are kept as arenas take in so long: 64 MiB at 128 MB/s.
 const KEPT_FOR_US: u64 = 500_000;
 
+/// Chunks that were not taken while so many arenas ended go back to the system.
+const ENDS: usize = 16;
+
 /// See the [module](self).
 struct SpareChunks {
     chunks: Vec<Chunk>,
@@ -43,6 +47,9 @@ struct SpareChunks {
     since_us: u64,
     /// Chunks that arenas take in [`KEPT_FOR_US`], by the last measurement.
     wanted: usize,
+    /// Fewest chunks in the course of the last `ends` ends of arenas: these were not needed.
+    least: usize,
+    ends: usize,
 }
 
 /// The lock is held for no step that other threads are to see, so that the model checker need not know it.
@@ -71,12 +78,14 @@ pub(crate) fn end_arena(chunks: Vec<Chunk>) {
 
 impl SpareChunks {
     const fn new() -> Self {
-        Self { chunks: Vec::new(), arenas: 0, asked_for: 0, since_us: 0, wanted: MAX_CHUNKS }
+        Self { chunks: Vec::new(), arenas: 0, asked_for: 0, since_us: 0, wanted: MAX_CHUNKS, least: 0, ends: 0 }
     }
 
     fn take(&mut self) -> Option<Chunk> {
         self.asked_for += 1;
-        self.chunks.pop()
+        let chunk = self.chunks.pop();
+        self.least = self.least.min(self.chunks.len());
+        chunk
     }
 
     /// Keeps what is of use, and returns what is not: of these chunks, and of those that are here.
@@ -89,6 +98,11 @@ impl SpareChunks {
         }
         self.measure(now_us);
         let mut ended = Vec::new();
+        self.ends += 1;
+        if self.ends >= ENDS {
+            ended.extend(self.chunks.drain(..self.least.min(self.chunks.len())));
+            (self.least, self.ends) = (self.chunks.len(), 0);
+        }
         for mut chunk in chunks {
             if self.chunks.len() < self.wanted && chunk.is_huge_page() {
                 chunk.empty();
@@ -98,6 +112,7 @@ impl SpareChunks {
             }
         }
         ended.extend(self.chunks.drain(self.wanted.min(self.chunks.len())..));
+        self.least = self.least.min(self.chunks.len());
         ended
     }
 
@@ -158,6 +173,25 @@ mod tests {
         assert_eq!(fill(&mut spare, 100_000), 1, "an arena that was filled slowly leaves the next one little");
         assert_eq!(fill(&mut spare, 250), 1, "still by the last measurement");
         assert_eq!(fill(&mut spare, 250), 16, "32 in half a second");
+    }
+
+    #[test]
+    fn what_was_not_needed_goes_back() {
+        let mut spare = spare();
+        let after_ends =
+            |spare: &mut SpareChunks| (0..ENDS).map(|_| spare.end_arena(Vec::new(), 1).len()).sum::<usize>();
+        assert_eq!(after_ends(&mut spare), 0);
+        assert!(spare.end_arena(huge_pages(5), 1).is_empty());
+        spare.ends = 0;
+        // They came in this round, so that a whole one has to pass.
+        assert_eq!(after_ends(&mut spare), 0);
+        let taken: Vec<Chunk> = [spare.take(), spare.take()].into_iter().flatten().collect();
+        assert_eq!(taken.len(), 2);
+        assert!(spare.end_arena(taken, 1).is_empty());
+        spare.ends = 0;
+        assert_eq!(spare.chunks.len(), 5);
+        assert_eq!((after_ends(&mut spare), spare.chunks.len()), (3, 2), "two of five were taken");
+        assert_eq!((after_ends(&mut spare), spare.chunks.len()), (2, 0));
     }
 
     #[test]
