@@ -15,7 +15,8 @@
 //! filled slowly fewer are kept: as many as are taken in half a second ([`KEPT_FOR_US`]). With all of them 4 million
 //! reads and 4 million writes held 18 MB more than without any, for the pages lie here while the next memtable is
 //! filled. And what was not taken while [16 arenas ended](ENDS) goes back: part of the next memtable is filled before
-//! the last one is flushed. Whatever is here goes back with the last arena that may take it, which is that of the last open database.
+//! the last one is flushed. Whatever is here goes back with the last arena that may take it, which is that of the last
+//! open database.
 //! RocksDB's memtables are the allocator's memory, which keeps as much without a limit.
 //!
 //! Arenas whose memory is counted (by a write buffer manager, or for a memory budget) neither take nor give: what lies
