@@ -258,8 +258,13 @@ fn lead(core: &DbCore, guard: LeaderGuard<'_, WriteRequest, WriteGroup>, mut req
     }
     let mut guard = Some(guard);
     if verdict.is_ok() {
-        let in_parallel = group_bytes >= PARALLEL_INSERT_BYTES;
-        verdict = insert_group(core, &families, (&request, &mut members), last, in_parallel, &mut guard, &mut timer);
+        let beside_others = db_options.allow_concurrent_memtable_write
+            && !families.has_callback()
+            && !families.has_direct()
+            && !merges_on_write(&families, &request, &members);
+        let by_members = beside_others && !members.is_empty() && group_bytes >= PARALLEL_INSERT_BYTES;
+        let inserts = Inserts { beside_others, by_members };
+        verdict = insert_group(core, &families, (&request, &mut members), last, inserts, &mut guard, &mut timer);
     }
     note_group(core, members.len() as u64 + 1, count, [group_bytes, log_bytes], &options);
     replaced.put_back(&mut request, &mut members);
@@ -274,6 +279,15 @@ fn lead(core: &DbCore, guard: LeaderGuard<'_, WriteRequest, WriteGroup>, mut req
     verdict
 }
 
+/// How a group may be put into the memtables.
+#[derive(Clone, Copy)]
+struct Inserts {
+    /// While threads of other groups insert.
+    beside_others: bool,
+    /// Each member puts its own batch, too.
+    by_members: bool,
+}
+
 /// Puts a group, which is in the log, into the memtables, and lets readers see it behind the groups before it. The
 /// leadership goes on to the next writer where its group can be logged meanwhile.
 fn insert_group(
@@ -281,22 +295,18 @@ fn insert_group(
     families: &Arc<FamilyMap>,
     (request, members): (&WriteRequest, &mut [Member<WriteRequest, WriteGroup>]),
     last: SequenceNumber,
-    in_parallel: bool,
+    inserts: Inserts,
     guard: &mut Option<LeaderGuard<'_, WriteRequest, WriteGroup>>,
     timer: &mut GroupTimer<'_>,
 ) -> Result<()> {
     let WriteRequest::Batch { options, .. } = request else { return Ok(()) };
     let ignore_missing = options.ignore_missing_column_families;
-    let is_concurrent = core.options.load().allow_concurrent_memtable_write
-        && !families.has_callback()
-        && !families.has_direct()
-        && !merges_on_write(families, request, members);
     let turn = core.writes.publisher().begin_insert(last);
     let mut unfinished = Unfinished(Some(core));
-    if is_concurrent && guard.as_ref().is_some_and(LeaderGuard::expects_writer) {
+    if inserts.beside_others && guard.as_ref().is_some_and(LeaderGuard::expects_writer) {
         *guard = None;
     }
-    let inserted = if is_concurrent && in_parallel && !members.is_empty() {
+    let inserted = if inserts.by_members {
         insert_in_parallel(core, Arc::clone(families), request, members, ignore_missing)
     } else if guard.is_none() {
         insert_alone(core, families, request, members, InsertMode::Concurrent, ignore_missing)

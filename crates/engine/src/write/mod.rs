@@ -10,7 +10,8 @@
 //! ```
 //!
 //! A leader hands the queue over before it inserts where other writers come and go: the next group is logged meanwhile
-//! ([`publisher`] keeps their order). Two writers that waited for each other's inserts made 0.4 of what one alone did.
+//! ([`publisher`] keeps their order). Two writers that waited for each other's inserts made 0.55 of what one alone
+//! did (232 and 425 thousand a second, docs/benchmarks.md).
 //!
 //! Invariants: only the leader of the queue gives numbers, appends and switches logs and memtables, and it switches
 //! memtables only while none is being inserted into; a number is published after the entries that have it, and those

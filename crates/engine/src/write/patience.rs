@@ -1,6 +1,6 @@
 //! How long a thread looks before it sleeps.
 //!
-//! A sleep costs the thread, and the one that wakes it, 5 to 50 us, which is more than most write groups take. So a
+//! A sleep costs the thread, and the one that wakes it, more than what most write groups take. So a
 //! thread that waits for another one first looks, then looks after it let other threads run, then sleeps. Looks are for
 //! times in which they are worth it: one in vain halves the next ones, and one that ended well doubles them.
 //!
@@ -9,9 +9,9 @@
 
 use crate::sync::atomic::{AtomicU64, Ordering};
 
-/// Looks of a processor that does nothing else, about 40 ns each.
+/// Looks of a processor that does nothing else.
 const MOST_SPINS: u64 = 128;
-/// Looks after letting other threads run, from 0.3 us each on.
+/// Looks after letting other threads run.
 const MOST_YIELDS: u64 = 64;
 const MOST_HALVINGS: u64 = 6;
 
