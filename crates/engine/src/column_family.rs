@@ -3,7 +3,7 @@
 use crate::metrics::stalls::StallCounts;
 use crate::options::ColumnFamilyOptions;
 use crate::super_version::SuperVersionCell;
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 use ferrock_base::byte_text::to_bytes;
 use ferrock_base::{Error, InternalComparator, Result};
 use ferrock_memtable::{Companion, MemTable, MemTableOptions, MemoryTracker};
@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// What a read pins: everything it may look into.
 pub(crate) struct SuperVersion {
@@ -56,12 +56,48 @@ impl Drop for OutsideChange<'_> {
     }
 }
 
+/// The options of a family as they are now.
+pub(crate) struct FamilyOptions {
+    current: ArcSwap<ColumnFamilyOptions>,
+    /// Copies of what every write asks for: two loads, where the options cost forty instructions.
+    write_buffer_size: AtomicUsize,
+    memtable_max_range_deletions: AtomicU32,
+}
+
+impl FamilyOptions {
+    fn new(options: Arc<ColumnFamilyOptions>) -> Self {
+        Self {
+            write_buffer_size: AtomicUsize::new(options.write_buffer_size),
+            memtable_max_range_deletions: AtomicU32::new(options.memtable_max_range_deletions),
+            current: ArcSwap::new(options),
+        }
+    }
+
+    /// The options, for a moment.
+    #[inline]
+    pub(crate) fn load(&self) -> Guard<Arc<ColumnFamilyOptions>> {
+        self.current.load()
+    }
+
+    /// The options, to keep.
+    pub(crate) fn load_full(&self) -> Arc<ColumnFamilyOptions> {
+        self.current.load_full()
+    }
+
+    /// Replaces the options. One thread at a time: under the lock of installs.
+    pub(crate) fn store(&self, options: Arc<ColumnFamilyOptions>) {
+        self.write_buffer_size.store(options.write_buffer_size, Ordering::Relaxed);
+        self.memtable_max_range_deletions.store(options.memtable_max_range_deletions, Ordering::Relaxed);
+        self.current.store(options);
+    }
+}
+
 /// The shared part of a column family.
 pub(crate) struct ColumnFamilyData {
     pub(crate) id: u32,
     pub(crate) name: String,
     pub(crate) comparator: InternalComparator,
-    pub(crate) options: ArcSwap<ColumnFamilyOptions>,
+    pub(crate) options: FamilyOptions,
     /// Opens the family's tables and keeps them open.
     pub(crate) table_cache: Arc<TableCache>,
     /// Keeps values of its blob files in memory.
@@ -108,7 +144,7 @@ impl ColumnFamilyData {
             id,
             name,
             comparator,
-            options: ArcSwap::new(options),
+            options: FamilyOptions::new(options),
             hash_index_choice: Arc::new(HashIndexChoice::new(Arc::clone(table_cache.read_stats()))),
             table_cache,
             blob_cache,
@@ -145,9 +181,8 @@ impl ColumnFamilyData {
     /// True when `memtable`, one of this family, wants to be flushed: for its bytes, its range deletions, or what scans
     /// pass over in it.
     pub(crate) fn is_full(&self, memtable: &MemTable) -> bool {
-        let options = self.options.load();
-        let most_ranges = u64::from(options.memtable_max_range_deletions);
-        memtable.approximate_memory_bytes() >= options.write_buffer_size
+        let most_ranges = u64::from(self.options.memtable_max_range_deletions.load(Ordering::Relaxed));
+        memtable.approximate_memory_bytes() >= self.options.write_buffer_size.load(Ordering::Relaxed)
             || (most_ranges > 0 && memtable.num_range_deletes() >= most_ranges)
             || memtable.is_flush_wanted()
     }

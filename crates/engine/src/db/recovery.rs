@@ -396,7 +396,7 @@ impl LogRecovery<'_> {
         let mut inserter = Inserter::new(InsertMode::Exclusive, first, |id| {
             Ok(match families.get(&id) {
                 Some(family) if family.log_number <= number => {
-                    Target::MemTable(Arc::clone(&family.data), family.data.memtable.load_full())
+                    Target::MemTable(&family.data, family.data.memtable.load())
                 }
                 _ => Target::Skip,
             })

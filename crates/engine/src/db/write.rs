@@ -8,7 +8,7 @@
 //! not at all, and never one that is not in the log.
 
 use super::DbCore;
-use crate::column_family::FamilyMap;
+use crate::column_family::{ColumnFamilyData, FamilyMap};
 use crate::db::direct_writes::{self, Replaced};
 use crate::db::{in_place_updates, successive_merges, switch_memtable};
 use crate::jobs::background_error::Reason;
@@ -23,6 +23,7 @@ use crate::write::timer::GroupTimer;
 use ferrock_base::{Error, ErrorKind, Result, SequenceNumber};
 use ferrock_format::log;
 use ferrock_format::write_batch::{Record, WriteBatch};
+use ferrock_memtable::MemTable;
 use ferrock_options::WriteBufferManager;
 use ferrock_vfs::{IoKind, IoPriority};
 use std::sync::Arc;
@@ -67,7 +68,7 @@ pub(super) fn write_checked(
 
 fn write_from(core: &DbCore, batch: WriteBatch, extra: Option<Arc<WriteExtra>>, options: &WriteOptions) -> Result<()> {
     // From here on every return takes the batch home.
-    let mut request = WriteRequest::Batch { batch, options: *options, first: SequenceNumber(0), checked: 0, extra };
+    let mut request = WriteRequest::Batch { batch, options: *options, first: SequenceNumber(0), checked: None, extra };
     core.jobs.check_open()?;
     if options.sync && options.disable_wal {
         return Err(Error::invalid_argument("Sync writes has to enable WAL."));
@@ -134,12 +135,12 @@ pub(crate) fn exclusively<R>(core: &DbCore, work: impl FnOnce() -> R) -> Result<
 }
 
 /// Refuses what could fail after the log has it: unknown families, inverted ranges, merges without operator.
-/// Returns the generation of the families that were looked at.
-fn check_batch(core: &DbCore, batch: &WriteBatch, options: &WriteOptions) -> Result<u64> {
-    let families = core.families.load();
+/// Returns the generation of the families that were looked at; `None` for a batch of the family that is always there.
+fn check_batch(core: &DbCore, batch: &WriteBatch, options: &WriteOptions) -> Result<Option<u64>> {
     if batch.is_simple() {
-        return Ok(families.generation());
+        return Ok(None);
     }
+    let families = core.families.load();
     let mut last = None;
     for record in batch.iter() {
         let record = record?;
@@ -188,7 +189,7 @@ fn check_batch(core: &DbCore, batch: &WriteBatch, options: &WriteOptions) -> Res
             return Err(Error::invalid_argument(format!("delete_range: begin {begin} is behind end {end}")));
         }
     }
-    Ok(families.generation())
+    Ok(Some(families.generation()))
 }
 
 fn lead(core: &DbCore, guard: LeaderGuard<'_, WriteRequest, WriteGroup>, mut request: WriteRequest) -> Result<()> {
@@ -199,7 +200,7 @@ fn lead(core: &DbCore, guard: LeaderGuard<'_, WriteRequest, WriteGroup>, mut req
     make_room(core, &db_options, &options, batch.byte_size())?;
     // Families come and go only while no writer leads: what holds now holds until the end of the group.
     let families = core.families.load();
-    if *checked != families.generation() {
+    if checked.is_some_and(|generation| generation != families.generation()) {
         check_batch(core, batch, &options)?;
     }
     if request.has_check() || families.has_callback() || families.has_direct() {
@@ -264,10 +265,13 @@ fn lead(core: &DbCore, guard: LeaderGuard<'_, WriteRequest, WriteGroup>, mut req
             && !merges_on_write(&families, &request, &members);
         let by_members = beside_others && !members.is_empty() && group_bytes >= PARALLEL_INSERT_BYTES;
         let inserts = Inserts { beside_others, by_members };
-        verdict = insert_group(core, &families, (&request, &mut members), last, inserts, &mut guard, &mut timer);
+        verdict =
+            insert_group(core, &db_options, &families, (&request, &mut members), last, inserts, &mut guard, &mut timer);
     }
     note_group(core, members.len() as u64 + 1, count, [group_bytes, log_bytes], &options);
-    replaced.put_back(&mut request, &mut members);
+    if families.has_direct() {
+        replaced.put_back(&mut request, &mut members);
+    }
     // The next group begins while the members of this one are told: what they wrote can be read.
     drop(guard);
     for member in members {
@@ -292,6 +296,7 @@ struct Inserts {
 /// leadership goes on to the next writer where its group can be logged meanwhile.
 fn insert_group(
     core: &DbCore,
+    db_options: &DbOptions,
     families: &Arc<FamilyMap>,
     (request, members): (&WriteRequest, &mut [Member<WriteRequest, WriteGroup>]),
     last: SequenceNumber,
@@ -309,10 +314,10 @@ fn insert_group(
     let inserted = if inserts.by_members {
         insert_in_parallel(core, Arc::clone(families), request, members, ignore_missing)
     } else if guard.is_none() {
-        insert_alone(core, families, request, members, InsertMode::Concurrent, ignore_missing)
+        insert_alone(core, db_options, families, request, members, InsertMode::Concurrent, ignore_missing)
     } else {
         turn.wait();
-        insert_alone(core, families, request, members, InsertMode::Exclusive, ignore_missing)
+        insert_alone(core, db_options, families, request, members, InsertMode::Exclusive, ignore_missing)
     };
     unfinished.0 = None;
     timer.lap(&core.metrics.statistics().memtable_us);
@@ -342,7 +347,7 @@ impl Drop for Unfinished<'_> {
 /// True when a batch of the group has an operand that may have to be merged with what other threads would be inserting.
 fn merges_on_write(families: &FamilyMap, request: &WriteRequest, members: &[Member<WriteRequest, WriteGroup>]) -> bool {
     let wants = |id| families.get(id).is_some_and(|data| data.options.load().max_successive_merges > 0);
-    std::iter::once(request).chain(members.iter().filter_map(Member::work)).any(|work| match work {
+    let merges = |work: &WriteRequest| match work {
         WriteRequest::Batch { batch, .. } if !batch.is_simple() => {
             let mut merges = batch.iter().filter_map(|record| match record {
                 Ok(record @ Record::Merge { .. }) => record.column_family(),
@@ -351,7 +356,8 @@ fn merges_on_write(families: &FamilyMap, request: &WriteRequest, members: &[Memb
             merges.any(wants)
         }
         _ => false,
-    })
+    };
+    merges(request) || members.iter().filter_map(Member::work).any(merges)
 }
 
 /// A value that cannot be taken fails its group alone; a file that failed, the writes behind it, too.
@@ -392,7 +398,7 @@ fn collect_group(
         // It is checked by the thread that leads, before anything of its group is logged.
         work if work.has_check() => false,
         WriteRequest::Batch { batch, options: own, checked, .. } => {
-            let fits = *checked == generation
+            let fits = checked.is_none_or(|checked| checked == generation)
                 && (!own.sync || options.sync)
                 && own.disable_wal == options.disable_wal
                 && own.rate_limiter_priority == options.rate_limiter_priority
@@ -446,18 +452,21 @@ fn append_group(
 
 fn insert_alone(
     core: &DbCore,
+    db_options: &DbOptions,
     families: &FamilyMap,
     request: &WriteRequest,
     members: &[Member<WriteRequest, WriteGroup>],
     mode: InsertMode,
     ignore_missing: bool,
 ) -> Result<()> {
-    for work in std::iter::once(request).chain(members.iter().filter_map(Member::work)) {
-        if let WriteRequest::Batch { batch, first, .. } = work {
-            insert_batch(core, families, batch, *first, mode, ignore_missing)?;
+    let insert = |work: &WriteRequest| match work {
+        WriteRequest::Batch { batch, first, .. } => {
+            insert_batch(core, db_options, families, batch, *first, mode, ignore_missing)
         }
-    }
-    Ok(())
+        WriteRequest::Exclusive => Ok(()),
+    };
+    insert(request)?;
+    members.iter().filter_map(Member::work).try_for_each(insert)
 }
 
 fn insert_in_parallel(
@@ -480,13 +489,15 @@ fn insert_in_parallel(
 /// Inserts a batch beside the other members of its group.
 fn insert_for_group(core: &DbCore, group: &WriteGroup, request: &WriteRequest) {
     group.insert(request, |families, batch, first| {
-        insert_batch(core, families, batch, first, InsertMode::Concurrent, group.ignores_missing())
+        let db_options = core.options.load();
+        insert_batch(core, &db_options, families, batch, first, InsertMode::Concurrent, group.ignores_missing())
     });
 }
 
 /// Inserts a numbered batch and marks memtables that became full.
 pub(crate) fn insert_batch(
     core: &DbCore,
+    db_options: &DbOptions,
     families: &FamilyMap,
     batch: &WriteBatch,
     first: SequenceNumber,
@@ -503,33 +514,34 @@ pub(crate) fn insert_batch(
             Some(slot) => *slot = Some(id),
             None => overflow = true,
         }
-        Ok(Target::MemTable(Arc::clone(data), data.memtable.load_full()))
+        Ok(Target::MemTable(data, data.memtable.load()))
     })
     .merging(successive_merges::merged_value)
     .keeping(core.reads.snapshots());
     inserter.insert_all(batch.iter())?;
-    drop(inserter);
-    if overflow {
-        families.iter().for_each(|data| note_memtable_size(core, data));
-    } else {
-        touched.into_iter().flatten().filter_map(|id| families.get(id)).for_each(|data| note_memtable_size(core, data));
+    let last = inserter.into_last();
+    let note = |data: &ColumnFamilyData| note_memtable_size(core, db_options, data, &data.memtable.load());
+    match last {
+        Some(Target::MemTable(data, memtable)) if touched[1].is_none() => {
+            note_memtable_size(core, db_options, data, &memtable);
+        }
+        _ if overflow => families.iter().for_each(|data| note(data)),
+        _ => touched.into_iter().flatten().filter_map(|id| families.get(id)).for_each(|data| note(data)),
     }
     Ok(())
 }
 
-fn note_memtable_size(core: &DbCore, data: &crate::column_family::ColumnFamilyData) {
-    let memtable = data.memtable.load();
-    if data.is_full(&memtable) && !data.is_memtable_full.swap(true, Ordering::AcqRel) {
+fn note_memtable_size(core: &DbCore, db_options: &DbOptions, data: &ColumnFamilyData, memtable: &MemTable) {
+    if data.is_full(memtable) && !data.is_memtable_full.swap(true, Ordering::AcqRel) {
         core.writes.ask_for_room();
     }
-    let options = core.options.load();
-    if let Some(manager) = &options.components.write_buffer_manager {
+    if let Some(manager) = &db_options.components.write_buffer_manager {
         memtable.report_memory();
         if manager.should_flush() {
             core.writes.ask_for_room();
         }
     }
-    let budget = options.db_write_buffer_size;
+    let budget = db_options.db_write_buffer_size;
     if budget > 0 && memtable_bytes(core) >= budget {
         core.writes.ask_for_room();
     }
@@ -631,12 +643,14 @@ fn number_batches(
     first: SequenceNumber,
 ) -> u64 {
     let mut next = first;
-    for work in std::iter::once(request).chain(members.iter_mut().filter_map(Member::work_mut)) {
+    let mut number = |work: &mut WriteRequest| {
         if let WriteRequest::Batch { batch, first, .. } = work {
             *first = next;
             next = next.plus(u64::from(batch.count()));
         }
-    }
+    };
+    number(request);
+    members.iter_mut().filter_map(Member::work_mut).for_each(number);
     next.0 - first.0
 }
 

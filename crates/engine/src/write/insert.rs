@@ -6,6 +6,7 @@
 
 use crate::column_family::ColumnFamilyData;
 use crate::snapshot::SnapshotList;
+use arc_swap::Guard;
 use ferrock_base::{Error, ErrorKind, Result, SequenceNumber, ValueType};
 use ferrock_format::write_batch::{Record, WriteBatch, WriteBatchIter};
 use ferrock_memtable::MemTable;
@@ -21,9 +22,9 @@ pub(crate) enum InsertMode {
 }
 
 /// Where the records of a family go.
-pub(crate) enum Target {
+pub(crate) enum Target<'a> {
     /// Into this memtable.
-    MemTable(Arc<ColumnFamilyData>, Arc<MemTable>),
+    MemTable(&'a ColumnFamilyData, Guard<Arc<MemTable>>),
     /// Nowhere: the family is gone, or already has them in its tables. They keep their sequence numbers.
     Skip,
 }
@@ -37,11 +38,11 @@ pub(crate) struct Inserter<'a, F> {
     merge: Option<MergeOnWrite>,
     snapshots: Option<&'a SnapshotList>,
     mode: InsertMode,
-    last: Option<(u32, Target)>,
+    last: Option<(u32, Target<'a>)>,
     next: SequenceNumber,
 }
 
-impl<'a, F: FnMut(u32) -> Result<Target>> Inserter<'a, F> {
+impl<'a, F: FnMut(u32) -> Result<Target<'a>>> Inserter<'a, F> {
     pub(crate) fn new(mode: InsertMode, first: SequenceNumber, find: F) -> Self {
         Self { find, merge: None, snapshots: None, mode, last: None, next: first }
     }
@@ -61,6 +62,11 @@ impl<'a, F: FnMut(u32) -> Result<Target>> Inserter<'a, F> {
     /// How many of the numbers up to `end` the records have not used. An empty range deletion uses none, as in RocksDB.
     pub(crate) fn unused_before(&self, end: SequenceNumber) -> u64 {
         end.0.saturating_sub(self.next.0)
+    }
+
+    /// Where the last record went.
+    pub(crate) fn into_last(self) -> Option<Target<'a>> {
+        self.last.map(|(_, target)| target)
     }
 
     /// Inserts every record of a batch.

@@ -16,8 +16,8 @@ pub(crate) enum WriteRequest {
         options: WriteOptions,
         /// Given by the leader.
         first: SequenceNumber,
-        /// Generation of the families that the batch was checked against.
-        checked: u64,
+        /// Generation of the families that the batch was checked against; `None`: any will do.
+        checked: Option<u64>,
         /// What few requests have; `None`: nothing is checked, and the batch is dropped.
         extra: Option<Arc<WriteExtra>>,
     },

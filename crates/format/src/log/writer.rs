@@ -74,6 +74,9 @@ impl LogWriter {
     pub fn encode_record(&mut self, payload_parts: &[&[u8]], out: &mut Vec<u8>) {
         let header_size = self.family.header_size_bytes();
         let mut left: usize = payload_parts.iter().map(|part| part.len()).sum();
+        if self.block_offset + header_size + left <= BLOCK_SIZE_BYTES {
+            return self.encode_whole(payload_parts, left, out);
+        }
         let fragments = left / (BLOCK_SIZE_BYTES - header_size) + 2;
         out.reserve(left + fragments * (header_size + RECYCLABLE_HEADER_SIZE_BYTES));
         let mut parts = payload_parts.iter().copied();
@@ -109,6 +112,14 @@ impl LogWriter {
                 return;
             }
         }
+    }
+
+    /// Appends a record that fits into the present block, as most do.
+    fn encode_whole(&mut self, payload_parts: &[&[u8]], length: usize, out: &mut Vec<u8>) {
+        out.reserve(RECYCLABLE_HEADER_SIZE_BYTES + length);
+        let start = self.start_header(self.data_type(record_type::FULL), length, self.family, out);
+        payload_parts.iter().for_each(|part| out.extend_from_slice(part));
+        self.finish(start, out);
     }
 
     /// Appends the record after which payloads are ZSTD frames. Must be the first record of the file.
@@ -181,9 +192,8 @@ impl LogWriter {
     /// Appends a header without its checksum; returns where it starts.
     fn start_header(&self, kind: u8, length: usize, family: HeaderFamily, out: &mut Vec<u8>) -> usize {
         let start = out.len();
-        out.extend_from_slice(&[0; 4]);
-        out.extend_from_slice(&(length as u16).to_le_bytes());
-        out.push(kind);
+        let [low, high] = (length as u16).to_le_bytes();
+        out.extend_from_slice(&[0, 0, 0, 0, low, high, kind]);
         if family == HeaderFamily::Recyclable {
             out.extend_from_slice(&(self.log_number.0 as u32).to_le_bytes());
         }

@@ -88,6 +88,8 @@ pub(super) struct MappedAppend {
     /// The window before, which goes to the thread that makes the next one.
     retired: Option<MmapRaw>,
     reserved_bytes: u64,
+    /// Longer appends fit into no reservation as a whole, wherever in a page they begin.
+    longest_append_bytes: u64,
     appends_since_sync: u32,
     busy_syncs: u32,
     /// Where the file ended at the last sync.
@@ -104,6 +106,7 @@ impl MappedAppend {
             next: None,
             thread: Arc::clone(thread),
             retired: None,
+            longest_append_bytes: reserved_bytes - device::page_bytes(),
             reserved_bytes,
             appends_since_sync: 0,
             busy_syncs: 0,
@@ -129,7 +132,7 @@ impl MappedAppend {
     /// True for an append that fits into no reservation as a whole, wherever in a page it begins.
     #[inline]
     pub(super) fn is_too_large(&self, data: &[u8]) -> bool {
-        data.len() as u64 > self.reserved_bytes - device::page_bytes()
+        data.len() as u64 > self.longest_append_bytes
     }
 
     /// Gives the window up and ends the file at the position.
