@@ -54,6 +54,10 @@ impl<B: Deref<Target = DataBlock>> InternalIterator for DataBlockIter<B> {
     fn next(&mut self) {
         self.cursor.next(&self.block);
     }
+    #[inline]
+    fn step_within_block(&mut self) -> &[u8] {
+        self.cursor.step(&self.block)
+    }
     fn prev(&mut self) {
         self.cursor.prev(&self.block);
     }

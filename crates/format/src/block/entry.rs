@@ -16,15 +16,16 @@ pub(super) struct EntryHeader {
 #[inline]
 pub(super) fn decode_header(entries: &[u8], at: usize) -> Option<EntryHeader> {
     let rest = entries.get(at..)?;
-    if let Some(&[shared, non_shared, value_length]) = rest.first_chunk::<3>()
-        && (shared | non_shared | value_length) < 0x80
-    {
-        return Some(EntryHeader {
-            shared: usize::from(shared),
-            non_shared: usize::from(non_shared),
-            value_length: usize::from(value_length),
-            end: at + 3,
-        });
+    if let Some(bytes) = rest.first_chunk::<4>() {
+        let word = u32::from_le_bytes(*bytes) as usize;
+        let (shared, non_shared, value_length) = (word & 0x7f, word >> 8 & 0x7f, word >> 16 & 0x7f);
+        if word & 0x0080_8080 == 0 {
+            return Some(EntryHeader { shared, non_shared, value_length, end: at + 3 });
+        }
+        // A value of 128 bytes or more, and less than 16 KiB.
+        if word & 0x8080_8080 == 0x0080_0000 {
+            return Some(EntryHeader { shared, non_shared, value_length: value_length | word >> 24 << 7, end: at + 4 });
+        }
     }
     decode_header_slow(rest, at)
 }
@@ -86,6 +87,12 @@ pub(super) fn shared_prefix(a: &[u8], b: &[u8]) -> usize {
             return length + difference.trailing_zeros() as usize / 8;
         }
         length += 8;
+    }
+    // The last eight bytes, some of which were compared.
+    let shorter = a.len().min(b.len());
+    if let (Some(left), Some(right)) = (a[..shorter].last_chunk::<8>(), b[..shorter].last_chunk::<8>()) {
+        let difference = u64::from_le_bytes(*left) ^ u64::from_le_bytes(*right);
+        return if difference == 0 { shorter } else { shorter - 8 + difference.trailing_zeros() as usize / 8 };
     }
     length + a[length..].iter().zip(&b[length..]).take_while(|(left, right)| left == right).count()
 }

@@ -5,9 +5,10 @@ const INLINE: usize = 104;
 /// Bytes of the current key of a cursor.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyBuffer {
+    /// Of the key, wherever it is.
     length: usize,
     inline: [u8; INLINE],
-    /// In use when the key did not fit; then `length` is its length.
+    /// In use when the key did not fit.
     heap: Vec<u8>,
     spilled: bool,
 }
@@ -23,6 +24,11 @@ impl KeyBuffer {
     #[inline]
     pub(crate) fn as_slice(&self) -> &[u8] {
         if self.spilled { &self.heap } else { &self.inline[..self.length] }
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.length
     }
 
     #[inline]
@@ -43,7 +49,7 @@ impl KeyBuffer {
     }
 
     /// Keeps the first `shared` bytes and appends `suffix`. `shared` must not be more than the length.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn replace_tail(&mut self, shared: usize, suffix: &[u8]) {
         let length = shared + suffix.len();
         if !self.spilled && length <= INLINE {

@@ -72,9 +72,17 @@ fn with_hash_index(entries: &Entries, restart_interval: usize, bucket_count: u16
 fn entries_strategy() -> impl Strategy<Value = Entries> {
     let user_key = prop_oneof![
         prop::collection::vec(prop::sample::select(vec![0u8, b'a', b'b', 255]), 0..6),
+        // Around the eight and sixteen bytes that are compared at once.
+        prop::collection::vec(prop::sample::select(vec![b'a', b'b']), 6..26),
         prop::collection::vec(prop::sample::select(vec![b'a', b'b']), 90..130),
     ];
-    let entry = (user_key, 1u64..5, prop::collection::vec(any::<u8>(), 0..12));
+    // Lengths of one, two, and three bytes.
+    let value = prop_oneof![
+        8 => prop::collection::vec(any::<u8>(), 0..12),
+        2 => prop::collection::vec(any::<u8>(), 126..300),
+        1 => (16_380usize..16_390).prop_map(|length| vec![7; length]),
+    ];
+    let entry = (user_key, 1u64..5, value);
     prop::collection::vec(entry, 0..40).prop_map(|list| {
         let comparator = InternalComparator::default();
         let mut entries: Entries = list
@@ -96,6 +104,13 @@ fn check_like_vector(block: Vec<u8>, entries: &Entries, targets: &[Vec<u8>], com
         iter.next();
     }
     assert!(!iter.valid());
+    iter.seek_to_first();
+    for (key, value) in entries.iter().skip(1) {
+        assert_eq!(iter.step_within_block(), &key[..]);
+        assert_eq!((iter.key(), iter.value()), (&key[..], &value[..]));
+    }
+    assert!(iter.step_within_block().is_empty());
+    assert_eq!(iter.key(), entries.last().map_or(&[][..], |(key, _)| key), "the last entry is not left");
     iter.seek_to_last();
     for (key, value) in entries.iter().rev() {
         assert_eq!((iter.key(), iter.value()), (&key[..], &value[..]));
@@ -142,7 +157,10 @@ fn check_like_vector(block: Vec<u8>, entries: &Entries, targets: &[Vec<u8>], com
 }
 
 fn targets_strategy() -> impl Strategy<Value = Vec<Vec<u8>>> {
-    let user_key = prop::collection::vec(prop::sample::select(vec![0u8, b'a', b'b', 255]), 0..7);
+    let user_key = prop_oneof![
+        prop::collection::vec(prop::sample::select(vec![0u8, b'a', b'b', 255]), 0..7),
+        prop::collection::vec(prop::sample::select(vec![b'a', b'b']), 6..26),
+    ];
     prop::collection::vec(
         (user_key, 0u64..6)
             .prop_map(|(key, sequence)| make_internal_key(&key, SequenceNumber(sequence), ValueType::FOR_SEEK)),
@@ -257,11 +275,16 @@ fn exercise(bytes: Vec<u8>) {
                 steps += 1;
                 assert!(steps < limit);
             }
+            iter.seek_to_first();
+            while !iter.step_within_block().is_empty() {
+                steps += 1;
+                assert!(steps < 2 * limit);
+            }
             iter.seek_to_last();
             while iter.valid() {
                 iter.prev();
                 steps += 1;
-                assert!(steps < 2 * limit);
+                assert!(steps < 3 * limit);
             }
             if let Err(error) = iter.status() {
                 assert!(error.is_corruption() && error.offset().is_some_and(|at| at <= block.bytes().len() as u64));

@@ -71,6 +71,9 @@ pub(super) fn place<'a, G: KeepBlock<'a>>(
     if let Some(leaf) = &position.leaf {
         search(&mut position.cursor, leaf.index()?)?;
     }
+    if position.cursor.valid() {
+        return Ok(None);
+    }
     let is_last = matches!(target, SeekTarget::Last);
     skip_empty(blocks, position, if is_last { Direction::Backward } else { Direction::Forward })
 }

@@ -284,7 +284,9 @@ impl BlockTableIter {
             }
             if is_there && self.has_rows_ahead(reached) && self.load_block() {
                 self.place_cursor(reached);
-                self.skip_empty(direction);
+                if !self.cursor.valid() {
+                    self.skip_empty(direction);
+                }
             }
         }
         self.pause_if_not_placed(target);
@@ -434,6 +436,13 @@ impl InternalIterator for BlockTableIter {
                 self.skip_empty(Direction::Forward);
             }
         }
+    }
+
+    #[inline]
+    fn step_within_block(&mut self) -> &[u8] {
+        let Some((block, _)) = &self.block else { return &[] };
+        let Ok(data) = block.data() else { return &[] };
+        self.cursor.step(data)
     }
 
     #[inline]

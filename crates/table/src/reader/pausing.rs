@@ -38,6 +38,7 @@ impl BlockTableIter {
     }
 
     /// Discards the pause when the scan is placed anew, by `resume` or by a seek.
+    #[inline]
     pub(super) fn forget_pause(&mut self) {
         if self.is_paused() {
             self.pausing.supplied.clear();

@@ -61,6 +61,10 @@ impl<M: InternalIterator, L: LevelSource> InternalIterator for ChildIterator<M, 
     fn next(&mut self) {
         each!(self, child => child.next());
     }
+    #[inline(always)]
+    fn step_within_block(&mut self) -> &[u8] {
+        each!(self, child => child.step_within_block())
+    }
     #[inline]
     fn prev(&mut self) {
         each!(self, child => child.prev());

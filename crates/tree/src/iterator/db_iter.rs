@@ -277,7 +277,9 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         }
         self.restart(prefix);
         self.inner.place(SeekTarget::AtOrAfter(&self.target));
-        self.find_forward(false);
+        if !self.take_plain_put::<false>() {
+            self.find_forward(false);
+        }
     }
 
     /// Goes to the last key at or before `target`.
@@ -304,9 +306,14 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.count_step();
         match self.position {
             Position::Invalid => {}
-            Position::Inner | Position::InnerPart(_) | Position::InnerFetched(_) => {
+            Position::Inner => {
+                if !self.step_to_plain_put() {
+                    self.find_forward(true);
+                }
+            }
+            Position::InnerPart(_) | Position::InnerFetched(_) => {
                 self.inner.next();
-                if !self.take_plain_put() {
+                if !self.take_plain_put::<true>() {
                     self.find_forward(true);
                 }
             }
@@ -461,35 +468,47 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
 
     // --- forward -------------------------------------------------------------------------------------------------
 
-    /// The usual step: the inner iterator is on a visible put of another key, and nothing can hide it. False: unknown.
+    /// Goes to the next entry, and shows it if it is a plain put of another key. False: unknown.
+    #[inline]
+    fn step_to_plain_put(&mut self) -> bool {
+        if self.has_general_steps() {
+            self.inner.next();
+            return false;
+        }
+        let (is_winner, key) = self.inner.step_within_block();
+        if is_winner && take_if_plain::<true>(key, &mut self.saved_key, &self.options) {
+            return true;
+        }
+        if key.is_empty() {
+            self.inner.next();
+        } else if is_winner {
+            return false;
+        } else {
+            self.inner.settle_step();
+        }
+        self.take_plain_put::<true>()
+    }
+
+    /// Shows the entry under the inner iterator if it is a plain put; with `STEPS`, of another key than the saved one.
+    /// False: unknown.
     ///
     /// One call down for the key and one copy; `key` and the next step then need nothing from below.
     #[inline]
-    fn take_plain_put(&mut self) -> bool {
-        let key = self.inner.key();
-        let Some((user_key, trailer)) = key.split_last_chunk::<TRAILER_SIZE>() else { return false };
-        let trailer = u64::from_le_bytes(*trailer);
-        let is_put = trailer as u8 == ValueType::Value as u8 && self.options.view.sees(SequenceNumber(trailer >> 8));
-        // Keys that differ mostly do so in their last bytes; whether the others differ is left to the general path.
-        let has_same_length = user_key.len() == self.saved_key.len();
-        let differs = !has_same_length || user_key.last_chunk::<8>() != self.saved_key.last_chunk::<8>();
-        if !is_put
-            || !differs
-            || self.options.comparator.can_keys_with_different_bytes_be_equal()
+    fn take_plain_put<const STEPS: bool>(&mut self) -> bool {
+        let is_taken =
+            !self.has_general_steps() && take_if_plain::<STEPS>(self.inner.key(), &mut self.saved_key, &self.options);
+        if is_taken {
+            self.position = Position::Inner;
+        }
+        is_taken
+    }
+
+    /// True where more than the entry itself says whether it is shown.
+    #[inline]
+    fn has_general_steps(&self) -> bool {
+        self.options.comparator.can_keys_with_different_bytes_be_equal()
             || self.inner.has_range_tombstones()
             || self.prefix.is_some()
-            || self.is_beyond_upper(user_key)
-        {
-            return false;
-        }
-        if has_same_length {
-            self.saved_key.copy_from_slice(user_key);
-        } else {
-            self.saved_key.clear();
-            self.saved_key.extend_from_slice(user_key);
-        }
-        self.position = Position::Inner;
-        true
     }
 
     /// Finds the next live key from the inner position on. With `skipping`, entries of the saved key are hidden.
@@ -657,6 +676,29 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.operands.reverse();
         merge_operands(&self.options, &self.saved_key, MergeBase::None, &self.operands, &mut self.saved_value)
     }
+}
+
+/// The usual entry: a put that the view sees, within the bounds, with `STEPS` of another key than the saved one. Saves
+/// its user key. False: unknown.
+#[inline(always)]
+fn take_if_plain<const STEPS: bool>(key: &[u8], saved_key: &mut Vec<u8>, options: &DbIteratorOptions) -> bool {
+    let Some((user_key, trailer)) = key.split_last_chunk::<TRAILER_SIZE>() else { return false };
+    let trailer = u64::from_le_bytes(*trailer);
+    let is_put = trailer as u8 == ValueType::Value as u8 && options.view.sees(SequenceNumber(trailer >> 8));
+    // Keys that differ mostly do so in their last bytes; whether the others differ is left to the general path.
+    let has_same_length = user_key.len() == saved_key.len();
+    let differs = !STEPS || !has_same_length || user_key.last_chunk::<8>() != saved_key.last_chunk::<8>();
+    let is_beyond = |upper: &Vec<u8>| options.comparator.compare(user_key, upper).is_ge();
+    if !is_put || !differs || options.upper_bound.as_ref().is_some_and(is_beyond) {
+        return false;
+    }
+    if has_same_length {
+        saved_key.copy_from_slice(user_key);
+    } else {
+        saved_key.clear();
+        saved_key.extend_from_slice(user_key);
+    }
+    true
 }
 
 /// [`visible_value`] of an iterator that pauses where it would read a value, or reads it.

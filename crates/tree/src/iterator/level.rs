@@ -149,17 +149,20 @@ impl<S: LevelSource> LevelIterator<S> {
         low
     }
 
+    #[inline]
     fn is_beyond_upper(&self, index: usize) -> bool {
         let order = self.order.user();
         self.bounds.upper().is_some_and(|upper| order.compare(user_key(self.source.smallest(index)), upper).is_ge())
     }
 
+    #[inline]
     fn is_below_lower(&self, index: usize) -> bool {
         let order = self.order.user();
         self.bounds.lower().is_some_and(|lower| order.compare(user_key(self.source.largest(index)), lower).is_lt())
     }
 
     /// True when entries of the file at `index` may be within the bounds, for a level that comes to it in a direction.
+    #[inline]
     fn may_enter(&self, index: usize, is_backward: bool) -> bool {
         let run = self.source.run();
         if is_backward {
@@ -176,6 +179,7 @@ impl<S: LevelSource> LevelIterator<S> {
     }
 
     /// Enters a file, or leaves the level; false when there is none, or after an error.
+    #[inline]
     fn enter_or_leave(&mut self, index: Option<usize>) -> bool {
         if index.is_none() {
             self.file = None;
@@ -222,7 +226,9 @@ impl<S: LevelSource> LevelIterator<S> {
         (self.error, self.paused) = (None, None);
         self.left = None;
         let open = self.file.as_ref().map(|(open, _)| *open);
-        self.tombstones.retain(|(file, _)| *file == index && open == Some(index));
+        if !self.tombstones.is_empty() {
+            self.tombstones.retain(|(file, _)| *file == index && open == Some(index));
+        }
     }
 
     /// Goes on to the following files while the open one has no entry left.
@@ -320,6 +326,13 @@ impl<S: LevelSource> InternalIterator for LevelIterator<S> {
         }
     }
     #[inline]
+    fn step_within_block(&mut self) -> &[u8] {
+        match &mut self.file {
+            Some((_, iter)) if !self.counts_reads => iter.step_within_block(),
+            _ => &[],
+        }
+    }
+    #[inline]
     fn prev(&mut self) {
         if let Some((_, iter)) = &mut self.file {
             iter.prev();
@@ -356,6 +369,7 @@ impl<S: LevelSource> LevelIterator<S> {
         behind.checked_sub(1)
     }
 
+    #[inline]
     fn enter_for(&mut self, place: SeekTarget<'_>) -> bool {
         let index = self.file_of(place);
         self.restart(index.unwrap_or(usize::MAX));

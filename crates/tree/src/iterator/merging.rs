@@ -414,6 +414,31 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         }
     }
 
+    /// Goes one entry forward where that is a step of the winner within what it has in memory. Gives its key, and
+    /// whether the child is still the winner. Otherwise [`settle_step`](Self::settle_step) ends the step; with an empty
+    /// key, `next` does.
+    #[inline(always)]
+    pub(super) fn step_within_block(&mut self) -> (bool, &[u8]) {
+        let Some(current) = self.current else { return (false, &[]) };
+        if self.direction != Direction::Forward || self.deferred.has_limit() {
+            return (false, &[]);
+        }
+        let key = self.children[current].step_within_block();
+        let is_winner = self.heap.first().is_none_or(|runner_up| {
+            let head = if key.is_empty() { 0 } else { self.rule.head(user_key(key)) };
+            // What leaves the shared prefix has the lowest or the highest head.
+            0 < head && head < runner_up.head
+        });
+        (is_winner, key)
+    }
+
+    /// Finds the winner behind a step of the current child within its block.
+    pub(super) fn settle_step(&mut self) {
+        if let Some(current) = self.current {
+            self.settle::<true>(current);
+        }
+    }
+
     /// A key left the shared prefix: shortens it to what is still shared. The order of the heap does not change.
     #[cold]
     fn shorten_prefix(&mut self) {

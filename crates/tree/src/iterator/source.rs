@@ -107,6 +107,10 @@ impl<I: InternalIterator> InternalIterator for SourceIterator<I> {
         self.iter.next();
     }
     #[inline]
+    fn step_within_block(&mut self) -> &[u8] {
+        self.iter.step_within_block()
+    }
+    #[inline]
     fn prev(&mut self) {
         self.iter.prev();
     }
