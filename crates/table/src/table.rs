@@ -136,8 +136,8 @@ impl Table {
     #[must_use]
     pub fn iter_within(&self, options: TableReadOptions, bounds: Arc<ScanBounds>) -> TableIter {
         match self {
-            Self::Block(table) => TableIter::Block(table.iter_within(options, bounds)),
-            Self::Plain(table) => TableIter::Plain(table.iter()),
+            Self::Block(table) => TableIter::Block(Box::new(table.iter_within(options, bounds))),
+            Self::Plain(table) => TableIter::Plain(Box::new(table.iter())),
             #[cfg(any(test, feature = "test-kinds"))]
             Self::Entries(table) => TableIter::Entries(table.iter()),
         }

@@ -13,13 +13,15 @@ use ferrock_vfs::{PendingRead, ReadBuffer};
 use std::sync::Arc;
 
 /// Moves over the point entries of a table, in both directions. Range tombstones are not among them.
+///
+/// Each kind has memory of its own: an iterator over a level is moved a dozen times until it is where it stays, and two
+/// kilobytes of it were this.
 #[derive(Debug)]
-#[allow(clippy::large_enum_variant, reason = "most iterators are of the large one")]
 pub enum TableIter {
     /// Over a block-based table.
-    Block(BlockTableIter),
+    Block(Box<BlockTableIter>),
     /// Over a plain table.
-    Plain(PlainTableIter),
+    Plain(Box<PlainTableIter>),
     /// Over a table of tests.
     #[cfg(any(test, feature = "test-kinds"))]
     Entries(EntriesIter),
@@ -67,7 +69,7 @@ impl ScanMachine for TableIter {
     fn place(&mut self, target: SeekTarget<'_>, may_read: bool) {
         match self {
             Self::Block(iter) => iter.place(target, may_read),
-            Self::Plain(iter) => target.apply(iter),
+            Self::Plain(iter) => target.apply(&mut **iter),
             #[cfg(any(test, feature = "test-kinds"))]
             Self::Entries(iter) => target.apply(iter),
         }
@@ -167,6 +169,11 @@ impl InternalIterator for TableIter {
     #[inline]
     fn next(&mut self) {
         of_each!(self, iter => iter.next());
+    }
+
+    #[inline]
+    fn step_within_block(&mut self) -> &[u8] {
+        of_each!(self, iter => iter.step_within_block())
     }
 
     #[inline]

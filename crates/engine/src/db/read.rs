@@ -131,7 +131,8 @@ pub(super) fn children(
     splits_runs: bool,
 ) -> Result<Vec<Child>> {
     let order = &data.comparator;
-    let mut children = Vec::new();
+    let mut children =
+        Vec::with_capacity(1 + pinned.immutable.len() + pinned.version.level(0).len() + pinned.version.num_levels());
     for memtable in std::iter::once(&pinned.memtable).chain(&pinned.immutable) {
         if memtable.is_empty() && memtable.num_range_deletes() == 0 && !Arc::ptr_eq(memtable, &pinned.memtable) {
             continue;
