@@ -56,6 +56,14 @@ pub trait RandomAccessFile: Send + Sync + Debug {
         None
     }
 
+    /// Reads at `offset` what the page cache has there, without a wait for the device; how many bytes came, which may be
+    /// fewer than the file has. `None` where the cache cannot be asked. Wrappers that change what a read returns answer
+    /// `None`, too.
+    fn read_cached(&self, offset: u64, buffer: &mut [u8]) -> Option<usize> {
+        let _ = (offset, buffer);
+        None
+    }
+
     /// The descriptor by which a ring may read this file itself. Wrappers that change what a read returns answer
     /// `None`, and are then read through [`read_at`](Self::read_at).
     fn descriptor(&self) -> Option<Descriptor> {

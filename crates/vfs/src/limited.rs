@@ -86,6 +86,10 @@ impl RandomAccessFile for LimitedFile {
         self.file.direct_alignment()
     }
 
+    fn read_cached(&self, offset: u64, buffer: &mut [u8]) -> Option<usize> {
+        self.file.read_cached(offset, buffer)
+    }
+
     fn descriptor(&self) -> Option<Descriptor> {
         self.file.descriptor()
     }

@@ -40,17 +40,17 @@ mod tests {
 
     #[test]
     fn what_is_allocated_is_seen_and_returned() {
-        // 256 MiB, so that what other tests allocate and free meanwhile does not matter.
-        let before = anonymous_bytes().unwrap();
-        let blocks: Vec<Vec<u8>> = (0..16_384).map(|_| vec![1; 16 << 10]).collect();
-        let held = anonymous_bytes().unwrap();
-        assert!(held >= before + (160 << 20), "{before} {held}");
-        drop(blocks);
-        return_free_memory();
-        if std::env::var_os("FERROCK_ASAN").is_some() {
-            return;
-        }
-        let after = anonymous_bytes().unwrap();
-        assert!(after <= held - (120 << 20), "{held} {after}");
+        // Other tests of the process allocate and free meanwhile, up to 128 MiB at once: one undisturbed round is enough.
+        let is_seen = || {
+            let before = anonymous_bytes().unwrap();
+            let blocks: Vec<Vec<u8>> = (0..16_384).map(|_| vec![1; 16 << 10]).collect();
+            let held = anonymous_bytes().unwrap();
+            drop(blocks);
+            return_free_memory();
+            let after = anonymous_bytes().unwrap();
+            let is_returned = std::env::var_os("FERROCK_ASAN").is_some() || after + (120 << 20) <= held;
+            held >= before + (160 << 20) && is_returned
+        };
+        assert!((0..10).any(|_| is_seen()));
     }
 }

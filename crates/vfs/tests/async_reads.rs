@@ -153,11 +153,11 @@ fn ten_thousand_reads_on_one_thread() {
             assert_nothing_in_use(&file_system);
             let counters = file_system.counters().snapshot();
             let requests = counters.class(ReadClass::Data).requests;
-            if file_system.io_backend() == "io_uring" {
+            assert!(counters.read_calls < 20_000, "{} system calls", counters.read_calls);
+            if file_system.io_backend() == "io_uring" && direct {
                 // The reads overlap, and most wait, so that they share requests.
                 assert!(requests < 5000, "{requests} requests");
-                assert!(counters.read_calls < 20_000, "{} system calls", counters.read_calls);
-            } else {
+            } else if direct {
                 assert_eq!(requests, 10_000);
             }
         }
@@ -201,10 +201,12 @@ fn the_thread_ends_and_comes_back() {
         let dir = tempfile::tempdir().unwrap();
         let (bytes, file) = write(&file_system, dir.path(), &RandomAccessOptions::default());
         for _ in 0..2 {
+            forget_pages(file.path());
             let read = file_system.start_read(&file, 5, 100, &polled());
+            let needs_a_thread = !read.is_ready();
             Tasks::new(vec![read]).run(&mut |_, result| assert_eq!(result.unwrap().bytes(), &bytes[5..105]));
             let layer = file_system.read_layer().unwrap();
-            assert!(layer.thread_count() > 0);
+            assert!(layer.thread_count() > 0 || !needs_a_thread);
             wait_until("the thread ends some seconds after the last read", || layer.thread_count() == 0);
         }
     }

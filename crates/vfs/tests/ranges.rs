@@ -90,6 +90,58 @@ fn ranges_are_what_the_file_holds() {
     });
 }
 
+/// Sets of reads of which the page cache has all, nothing, or a part, down to a part of one read.
+#[test]
+fn sets_are_read_from_the_page_cache_and_the_device_alike() {
+    let bytes = pattern(1_000_000, 9);
+    everywhere(&bytes, |file_system, file, way| {
+        let context = ReadContext::for_class(ReadClass::Data);
+        let ranges: Vec<_> = (0..60).map(|index| (index * 16_400_u64, 5000_usize)).chain([(996_000, 8000)]).collect();
+        for kept in [0, 3, 61, 200] {
+            forget_pages(file.path());
+            // Every third, every one, and (behind all) a part of one.
+            for &(offset, _) in ranges.iter().step_by(if kept == 3 { 3 } else { 1 }).take(kept) {
+                read_range(&**file, offset, if kept == 61 { 5000 } else { 10 }, &context).unwrap();
+            }
+            let mut reads: Vec<_> =
+                ranges.iter().map(|&(offset, length)| RangeRead::new(file, offset, length)).collect();
+            read_ranges(file_system, &mut reads, &context);
+            for (read, &range) in reads.iter().zip(&ranges) {
+                assert!(read.result.as_ref().unwrap().bytes() == expected(&bytes, range), "{way}, {kept}: {range:?}");
+            }
+            let started: Vec<_> =
+                ranges.iter().map(|&(offset, length)| file_system.start_read(file, offset, length, &context)).collect();
+            for (read, &range) in started.into_iter().zip(&ranges) {
+                assert!(read.wait().unwrap().bytes() == expected(&bytes, range), "{way}, {kept}: {range:?}");
+            }
+        }
+    });
+}
+
+/// What is in memory pays for no ring: a call for each read, and none for a ring.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_the_page_cache_has_does_not_go_to_a_ring() {
+    let bytes = pattern(400_000, 3);
+    let dir = tempfile::tempdir().unwrap();
+    let file_system = PosixFileSystem::with_backend(common::io_uring_works().then_some("io_uring"));
+    let path = dir.path().join("000001.sst");
+    write(&file_system, &path, &bytes);
+    let file = file_system.open_random_access(&path, &RandomAccessOptions::default()).unwrap();
+    let context = ReadContext::for_class(ReadClass::Data);
+    // Every page is used before.
+    assert_eq!(read_range(&*file, 0, bytes.len(), &context).unwrap().bytes(), bytes);
+    let before = file_system.counters().snapshot();
+    let mut reads: Vec<_> = (0..20).map(|index| RangeRead::new(&file, index * 20_000, 3000)).collect();
+    read_ranges(&file_system, &mut reads, &context);
+    let started = file_system.start_read(&file, 70_000, 9000, &context);
+    assert!(started.is_ready() || !common::io_uring_works());
+    assert_eq!(started.wait().unwrap().bytes(), &bytes[70_000..79_000]);
+    let after = file_system.counters().snapshot();
+    assert_eq!(after.read_requests - before.read_requests, 21);
+    assert_eq!(after.read_calls - before.read_calls, 21, "none of a ring");
+}
+
 #[test]
 fn requests_are_counted_once_on_both_backends() {
     let bytes = pattern(1_000_000, 6);
@@ -167,11 +219,12 @@ fn many_threads_share_the_reads_in_flight() {
                 });
             }
         });
-        // The memory of abandoned reads is collected by the next read.
+        // The memory of abandoned reads is collected by the next read that the page cache does not answer.
         let deadline = Instant::now() + Duration::from_secs(20);
         let pool = file_system.read_layer().unwrap().pool().clone();
         while pool.usage().in_use_bytes > 0 {
             assert!(Instant::now() < deadline, "{way}: {pool:?}");
+            forget_pages(file.path());
             let _ = file_system.start_read(file, 0, 1, &context).wait().unwrap();
         }
     });

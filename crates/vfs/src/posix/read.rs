@@ -122,6 +122,17 @@ impl RandomAccessFile for PosixRandomAccessFile {
         Ok(read)
     }
 
+    #[cfg(target_os = "linux")]
+    fn read_cached(&self, offset: u64, buffer: &mut [u8]) -> Option<usize> {
+        if self.alignment.is_some() || !is_addressable(offset, buffer.len()) {
+            return None;
+        }
+        let buffers = &mut [io::IoSliceMut::new(buffer)];
+        // A file system without such reads answers with an error, as does a cache without the first byte.
+        let read = rustix::io::preadv2(&*self.file, buffers, offset, rustix::io::ReadWriteFlags::NOWAIT);
+        Some(read.unwrap_or(0))
+    }
+
     fn size(&self) -> u64 {
         self.size
     }

@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 
 use super::context::ReadContext;
 use super::driver::{Driver, OwnedDriver};
+use super::page_cache::PageCacheReads;
 use super::pool::{BufferPool, PooledMemory};
 use super::ring::{RingDevice, RingUse};
 use super::stream_ring::StreamRing;
@@ -42,6 +43,7 @@ pub struct ReadLayer {
     idle_rings: Mutex<Vec<StreamRing>>,
     driver: OnceLock<Option<OwnedDriver>>,
     threads: IoThreads,
+    page_cache: PageCacheReads,
 }
 
 impl fmt::Debug for ReadLayer {
@@ -53,8 +55,8 @@ impl fmt::Debug for ReadLayer {
 impl ReadLayer {
     /// A layer with counters and a pool of its own; `clock` measures deadlines.
     pub(crate) fn new(clock: Arc<dyn Clock>, backend: Backend) -> Self {
-        let (counters, pool, idle_rings, driver, threads) = Default::default();
-        Self { counters, pool, clock, backend, idle_rings, driver, threads }
+        let (counters, pool, idle_rings, driver, threads, page_cache) = Default::default();
+        Self { counters, pool, clock, backend, idle_rings, driver, threads, page_cache }
     }
 
     pub(crate) fn backend(&self) -> Backend {
@@ -102,6 +104,10 @@ impl ReadLayer {
                 driver.0.take_completions();
                 self.pool.has_room_ahead(length)
             })
+    }
+
+    pub(super) fn page_cache(&self) -> &PageCacheReads {
+        &self.page_cache
     }
 
     pub(crate) fn threads(&self) -> &IoThreads {

@@ -10,6 +10,7 @@
 //! stream_ring.rs  the ring of one stream
 //! driver/         the shared ring of a file system: which reads share a request, and who sleeps for completions
 //! threads.rs      reads performed by threads, where there is no ring
+//! page_cache.rs   what the page cache has, before a ring is asked
 //! layer.rs        ReadLayer: what a file system and its files share for range reads
 //! range.rs        one range on the calling thread
 //! pending.rs      PendingRead: a read that was started, and is waited for or polled later
@@ -24,6 +25,7 @@ mod buffer;
 mod context;
 mod driver;
 mod layer;
+mod page_cache;
 mod pending;
 mod plan;
 mod pool;

@@ -1,7 +1,7 @@
 //! Reads that are started now and awaited later: by a thread that waits, or by a task that polls.
 //!
 //! ```text
-//! start --+--> Ready       performed synchronously: memory, empty ranges, errors
+//! start --+--> Ready       performed synchronously: memory, the page cache, empty ranges, errors
 //!         +--> Ring        on the shared ring of the file system
 //!         +--> Threads     queued for, or performed by, a thread
 //!         +--> Deferred    too many bytes are read ahead of a thread already: performed by `wait`, or begun by a poll
@@ -90,10 +90,22 @@ impl StartedRead {
         if is_limited(&*self.range.file, &self.context) {
             return self.by_threads();
         }
+        if let Some(read) = self.from_page_cache(layer) {
+            return PendingState::Ready(Ok(read));
+        }
         match start_on_ring(layer, &*self.range.file, begun, self.range.label, &self.context) {
             Some(ticket) => PendingState::Ring(ticket),
             None => self.by_threads(),
         }
+    }
+
+    /// The bytes, if the page cache has them.
+    fn from_page_cache(&self, layer: &ReadLayer) -> Option<ReadBuffer> {
+        let FileRange { file, offset, length, label } = &self.range;
+        let placed = self.range.placed(&self.context)?;
+        let mut memory = layer.take_memory(placed.length).ok()?;
+        let came = layer.page_cache().read(&**file, &placed, &mut memory, *label, layer.counters())?;
+        Some(ReadBuffer::from_pool(placed.start, memory, 0..came).cut_to(*offset, *length))
     }
 
     /// Begins it at last, for a task that polls it.

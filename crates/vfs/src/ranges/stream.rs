@@ -9,6 +9,8 @@
 //! are. The bytes lie in memory of the file system's pool, which is used again: the caller copies or decodes what it
 //! keeps.
 //!
+//! What the page cache has is read from there (why: [`page_cache`](super::page_cache)), and handed out first.
+//!
 //! A stream takes a ring of its own (why: [`ring`](super::ring)). Dropping it waits for the completions of all that the
 //! kernel has; nothing is submitted after a ring has failed. Timed reads go to the shared ring, where they can be
 //! abandoned.
@@ -23,6 +25,7 @@ use super::context::{ReadContext, ReadLabel};
 use super::layer::{Backend, ReadLayer};
 use super::pending::PendingRead;
 use super::plan::PlacedRange;
+use super::pool::PooledMemory;
 use super::range::FileRange;
 use super::ring::MAX_PIECES;
 use super::stream_ring::StreamRing;
@@ -90,6 +93,9 @@ impl ReadStream for ReadsInTurn<'_> {
     }
 }
 
+/// Reads that the page cache answers before they are handed out: their memory is held until then.
+const MAX_READY: usize = 64;
+
 /// A read of a [`RingStream`].
 struct AddedRead {
     range: FileRange,
@@ -125,40 +131,61 @@ struct RingStream<'f> {
     next: usize,
     /// Reads that have begun on a ring that broke, to be performed without it.
     left: Vec<usize>,
+    /// What the page cache had, with the number of the read and how many bytes came.
+    ready: Vec<(usize, PooledMemory, usize)>,
 }
 
 impl<'f> RingStream<'f> {
     fn new(layer: &'f ReadLayer, context: &ReadContext) -> Self {
-        let (has_begun, uncounted_requests, ring, is_broken, reads, next, left) = Default::default();
-        Self { layer, context: *context, has_begun, uncounted_requests, ring, is_broken, reads, next, left }
+        let (has_begun, uncounted_requests, ring, is_broken, reads, next, left, ready) = Default::default();
+        Self { layer, context: *context, has_begun, uncounted_requests, ring, is_broken, reads, next, left, ready }
     }
 
-    /// Pushes added reads as far as there is room; returns how many.
+    /// Pushes added reads as far as there is room, but for those that the page cache answers; returns how many.
     fn fill(&mut self) -> usize {
         if self.ring.is_none() && !self.is_broken {
             self.ring = self.layer.take_ring();
             self.is_broken = self.ring.is_none();
         }
         let mut pushed = 0;
-        while !self.is_broken && self.push_next().is_some() {
-            pushed += 1;
+        while !self.is_broken
+            && self.ready.len() < MAX_READY
+            && let Some(is_on_ring) = self.begin_next()
+        {
+            pushed += usize::from(is_on_ring);
         }
         pushed
     }
 
-    /// Pushes the next added read, if the ring can perform it and there is memory. Without memory the read waits until
-    /// others return theirs; if there are none, it is performed without the ring, and fails there.
-    fn push_next(&mut self) -> Option<()> {
+    /// Takes the next added read from the page cache or pushes it, if the ring can perform it and there is memory; true
+    /// if it is on the ring. Without memory the read waits until others return theirs; if there are none, it is
+    /// performed without the ring, and fails there.
+    fn begin_next(&mut self) -> Option<bool> {
         let (ring, read) = (self.ring.as_mut()?, self.reads.get_mut(self.next)?);
         let placed = read.placed.as_ref().filter(|placed| ring.has_room(placed))?;
         let descriptor = read.range.file.descriptor()?;
-        let memory = self.layer.take_memory(placed.length).ok()?;
+        let mut memory = self.layer.take_memory(placed.length).ok()?;
         if !std::mem::replace(&mut read.is_granted, true) {
             wait_for_limiter(&*read.range.file, &self.context, placed.length as u64);
         }
-        let is_pushed = ring.push(self.next, placed, descriptor, memory, read.range.label, self.layer.counters());
+        let (layer, label) = (self.layer, read.range.label);
+        if let Some(came) = layer.page_cache().read(&*read.range.file, placed, &mut memory, label, layer.counters()) {
+            self.ready.push((self.next, memory, came));
+            self.next += 1;
+            return Some(false);
+        }
+        let is_pushed = ring.push(self.next, placed, descriptor, memory, label, layer.counters());
         self.next += usize::from(is_pushed);
-        is_pushed.then_some(())
+        is_pushed.then_some(true)
+    }
+
+    /// Hands out what the page cache had.
+    fn hand_out_ready(&mut self, on_read: &mut dyn FnMut(usize, Result<ReadBuffer>)) {
+        for (number, memory, came) in self.ready.drain(..) {
+            let AddedRead { range, placed, tag, .. } = &self.reads[number];
+            let start = placed.map_or(range.offset, |placed| placed.start);
+            on_read(*tag, Ok(ReadBuffer::from_pool(start, memory, 0..came).cut_to(range.offset, range.length)));
+        }
     }
 
     /// Counts the reads that were added.
@@ -227,6 +254,14 @@ impl ReadStream for RingStream<'_> {
                 && self.reads.len() == self.next + 1
                 && self.reads[self.next].range.length <= self.context.max_request_bytes;
             let pushed = if is_alone { 0 } else { self.fill() };
+            if !self.ready.is_empty() {
+                // The device works meanwhile.
+                if pushed > 0 {
+                    self.enter(0);
+                }
+                self.hand_out_ready(on_read);
+                return true;
+            }
             if self.ring.as_mut().is_some_and(StreamRing::reap) {
                 if pushed > 0 {
                     self.enter(0);
