@@ -56,9 +56,9 @@ pub trait RandomAccessFile: Send + Sync + Debug {
         None
     }
 
-    /// Reads at `offset` what the page cache has there, without a wait for the device; how many bytes came, which may be
-    /// fewer than the file has. `None` where the cache cannot be asked. Wrappers that change what a read returns answer
-    /// `None`, too.
+    /// Reads at `offset` what the page cache has there, without a wait for the device. Gives how many bytes came, which
+    /// may be fewer than the file has, or `None` where the cache cannot be asked: also in wrappers that change what a
+    /// read returns.
     fn read_cached(&self, offset: u64, buffer: &mut [u8]) -> Option<usize> {
         let _ = (offset, buffer);
         None

@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn what_is_allocated_is_seen_and_returned() {
-        // Other tests of the process allocate and free meanwhile, up to 128 MiB at once: one undisturbed round is enough.
+        // Other tests of the process allocate and free meanwhile, up to 128 MiB at once: one round without is enough.
         let is_seen = || {
             let before = anonymous_bytes().unwrap();
             let blocks: Vec<Vec<u8>> = (0..16_384).map(|_| vec![1; 16 << 10]).collect();

@@ -103,8 +103,8 @@ struct IntervalWalk {
 }
 
 impl IntervalWalk {
-    /// Goes to the first entry that is not smaller by what it shares and by its first own bytes, or to `end`; the header
-    /// of the last entry that was looked at. `None` where the entries are not as they should be.
+    /// Goes to the first entry that is not smaller by what it shares and by its first own bytes, or to `end`; gives the
+    /// header of the last entry that was looked at. `None` where the entries are not as they should be.
     // A function of its own: it keeps all it works with in registers, which is a quarter of a search.
     #[inline(never)]
     fn skip(&mut self, entries: &[u8], end: usize, target: &[u8]) -> Option<EntryHeader> {

@@ -16,7 +16,6 @@ use super::context::ReadLabel;
 use super::plan::{PlacedRange, piece_lengths};
 use super::pool::PooledMemory;
 use crate::counters::IoCounters;
-use crate::file::RandomAccessFile;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Longer reads are copied by the kernel while the caller works.
@@ -47,21 +46,23 @@ impl PageCacheReads {
         }
     }
 
-    /// Reads a range if the page cache has all of it that the file has; how many bytes came, which were counted.
+    /// Reads a range if the page cache has all of it that the file has; how many bytes came, which were counted. `ask`
+    /// is [`read_cached`](crate::RandomAccessFile::read_cached) of the file, whose size is `file_size`.
     pub(super) fn read(
         &self,
-        file: &dyn RandomAccessFile,
+        file_size: u64,
         placed: &PlacedRange,
         memory: &mut PooledMemory,
         mut label: ReadLabel,
         counters: &IoCounters,
+        ask: impl FnOnce(u64, &mut [u8]) -> Option<usize>,
     ) -> Option<usize> {
         let PlacedRange { start, length, piece_bytes } = *placed;
         if length > LONGEST_BYTES || !self.is_worth_a_question() {
             return None;
         }
-        let wanted = usize::try_from(file.size().saturating_sub(start)).map_or(length, |left| left.min(length));
-        let came = file.read_cached(start, memory.bytes_mut().get_mut(..wanted)?)?;
+        let wanted = usize::try_from(file_size.saturating_sub(start)).map_or(length, |left| left.min(length));
+        let came = ask(start, memory.bytes_mut().get_mut(..wanted)?)?;
         let is_hit = came == wanted;
         self.note(is_hit);
         if !is_hit {

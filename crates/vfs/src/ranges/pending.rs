@@ -104,7 +104,8 @@ impl StartedRead {
         let FileRange { file, offset, length, label } = &self.range;
         let placed = self.range.placed(&self.context)?;
         let mut memory = layer.take_memory(placed.length).ok()?;
-        let came = layer.page_cache().read(&**file, &placed, &mut memory, *label, layer.counters())?;
+        let ask = |start, buffer: &mut [u8]| file.read_cached(start, buffer);
+        let came = layer.page_cache().read(file.size(), &placed, &mut memory, *label, layer.counters(), ask)?;
         Some(ReadBuffer::from_pool(placed.start, memory, 0..came).cut_to(*offset, *length))
     }
 

@@ -169,7 +169,10 @@ impl<'f> RingStream<'f> {
             wait_for_limiter(&*read.range.file, &self.context, placed.length as u64);
         }
         let (layer, label) = (self.layer, read.range.label);
-        if let Some(came) = layer.page_cache().read(&*read.range.file, placed, &mut memory, label, layer.counters()) {
+        let file = &read.range.file;
+        let ask = |start, buffer: &mut [u8]| file.read_cached(start, buffer);
+        let cached = layer.page_cache().read(file.size(), placed, &mut memory, label, layer.counters(), ask);
+        if let Some(came) = cached {
             self.ready.push((self.next, memory, came));
             self.next += 1;
             return Some(false);
