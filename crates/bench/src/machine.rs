@@ -3,13 +3,14 @@
 use ferrock_vfs::{default_file_system, read_file};
 use std::path::Path;
 
-fn text(path: &str) -> Option<String> {
+/// A file of the system, if it is there and is text.
+pub(crate) fn text(path: &str) -> Option<String> {
     let content = read_file(&*default_file_system(), Path::new(path)).ok()?;
     String::from_utf8(content).ok()
 }
 
 /// The value behind `name :` in a file of such lines.
-fn field(text: &str, name: &str) -> Option<String> {
+pub(crate) fn field(text: &str, name: &str) -> Option<String> {
     let mut pairs = text.lines().filter_map(|line| line.split_once(':'));
     pairs.find(|(known, _)| known.trim() == name).map(|(_, value)| value.trim().to_owned())
 }

@@ -6,6 +6,7 @@
 //! compact_worker.rs  compactions for a database of another process
 //! plan/       what a database will cost, by simulation
 //! fast-forward: the cost of bounded reads; in the library, as another program measures another engine with it
+//! compare: Ferrock beside another library of RocksDB's C interface; in the library of measurements
 //! ```
 //!
 //! Exit codes are part of the interface: 0 all is well, 1 the data is not what it must
@@ -25,7 +26,7 @@ mod plan;
 use clap::{Parser, Subcommand};
 use failure::{Failure, Outcome};
 use ferrock_base::allocation::CountingAllocator;
-use ferrock_bench::fast_forward;
+use ferrock_bench::{compare, fast_forward};
 use std::process::ExitCode;
 
 /// `fast-forward` reports what reads allocate.
@@ -43,6 +44,8 @@ Examples:
                                           run compactions for a database that another process has open
   ferrock plan --data 100TB --cache 60GB  what would that cost to write, to read and to hold open?
   ferrock fast-forward --dir /mnt/nvme/ff how many reads does a row in the middle of a million rows take?
+  ferrock compare --rocksdb-lib librocksdb.so
+                                          how fast is this beside RocksDB, here, with every value checked?
 
 Exit codes:
   0   all is well
@@ -72,6 +75,11 @@ enum Command {
     Plan(Box<plan::PlanArgs>),
     /// Measure what reads of large partitions cost, in requests and bytes.
     FastForward(Box<fast_forward::Arguments>),
+    /// Compare speed and costs with RocksDB, or another library of its C interface, on the same work.
+    Compare(Box<compare::Arguments>),
+    /// A process of `compare`.
+    #[command(hide = true, name = compare::CELL_COMMAND)]
+    CompareCell(Box<compare::CellArguments>),
     /// The process that `demo` kills.
     #[command(hide = true)]
     DemoWriter(demo::WriterArgs),
@@ -95,6 +103,8 @@ fn main() -> ExitCode {
         Command::CompactWorker(args) => compact_worker::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::FastForward(args) => fast_forward::run_ferrock(&args).map(|()| Outcome::Good).map_err(Failure::from),
+        Command::Compare(args) => compare::run(&args).map(|()| Outcome::Good).map_err(Failure::from),
+        Command::CompareCell(args) => compare::run_cell(&args).map(|()| Outcome::Good).map_err(Failure::from),
         Command::DemoWriter(args) => demo::run_writer(&args),
     };
     match result {

@@ -6,7 +6,8 @@
 //! bucket i holds the values in (limit[i-1], limit[i]]; the first also holds 0
 //! ```
 //!
-//! Percentiles are interpolated within their bucket, so they are estimates; minimum, maximum and average are exact.
+//! Percentiles are interpolated within their bucket, so they are estimates; minimum, maximum and average are exact. Two
+//! engines of which one takes a third longer may share such a bucket, so there are finer ones for those who compare.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -32,9 +33,21 @@ fn limits() -> &'static [u64] {
     })
 }
 
+/// Upper ends of finer buckets: 64 between a power of two and the next, so that a percentile is right to 1.6 %.
+fn fine_limits() -> &'static [u64] {
+    const STEPS: u64 = 64;
+    static LIMITS: OnceLock<Vec<u64>> = OnceLock::new();
+    LIMITS.get_or_init(|| {
+        let steps =
+            (1..64 - STEPS.ilog2()).flat_map(|shift| (1..=STEPS).map(move |step| (STEPS + step) << (shift - 1)));
+        (1..=STEPS).chain(steps).collect()
+    })
+}
+
 /// A distribution of values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
+    limits: &'static [u64],
     counts: Vec<u64>,
     count: u64,
     sum: f64,
@@ -45,15 +58,26 @@ pub struct Histogram {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { counts: vec![0; limits().len()], count: 0, sum: 0.0, sum_of_squares: 0.0, min: u64::MAX, max: 0 }
+        Self::over(limits())
     }
 }
 
 impl Histogram {
+    fn over(limits: &'static [u64]) -> Self {
+        let counts = vec![0; limits.len()];
+        Self { limits, counts, count: 0, sum: 0.0, sum_of_squares: 0.0, min: u64::MAX, max: 0 }
+    }
+
+    /// Over finer buckets than RocksDB's: percentiles are right to 1.6 %.
+    #[must_use]
+    pub fn fine() -> Self {
+        Self::over(fine_limits())
+    }
+
     /// Counts a value.
     #[inline]
     pub fn add(&mut self, value: u64) {
-        let bucket = limits().partition_point(|limit| *limit < value).min(self.counts.len() - 1);
+        let bucket = self.limits.partition_point(|limit| *limit < value).min(self.counts.len() - 1);
         self.counts[bucket] += 1;
         self.count += 1;
         self.sum += value as f64;
@@ -62,7 +86,7 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// Counts everything that another one counted.
+    /// Counts everything that another one of the same buckets counted.
     pub fn merge(&mut self, other: &Self) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(own, more)| *own += more);
         self.count += other.count;
@@ -114,8 +138,8 @@ impl Histogram {
         for (bucket, count) in self.counts.iter().enumerate() {
             let cumulative = below + count;
             if cumulative as f64 >= threshold {
-                let left = if bucket == 0 { 0.0 } else { limits()[bucket - 1] as f64 };
-                let right = limits()[bucket] as f64;
+                let left = if bucket == 0 { 0.0 } else { self.limits[bucket - 1] as f64 };
+                let right = self.limits[bucket] as f64;
                 let position = if *count == 0 { 0.0 } else { (threshold - below as f64) / *count as f64 };
                 let value = left + (right - left) * position;
                 return value.max(self.min() as f64).min(self.max as f64);
@@ -142,13 +166,13 @@ impl fmt::Display for Histogram {
         let mut cumulative = 0;
         for (bucket, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
             cumulative += count;
-            let (open, left) = if bucket == 0 { ('[', 0) } else { ('(', limits()[bucket - 1]) };
+            let (open, left) = if bucket == 0 { ('[', 0) } else { ('(', self.limits[bucket - 1]) };
             let share = |count: u64| 100.0 * count as f64 / self.count as f64;
             let marks = (share(*count) / 5.0 + 0.5) as usize;
             writeln!(
                 f,
                 "{open} {left:7}, {:7} ] {count:8} {:7.3}% {:7.3}% {}",
-                limits()[bucket],
+                self.limits[bucket],
                 share(*count),
                 share(cumulative),
                 "#".repeat(marks)
@@ -202,6 +226,19 @@ mod tests {
         let exact = 749.0 * 749.0;
         assert!((whole.percentile(75.0) / exact - 1.0).abs() < 0.1, "{}", whole.percentile(75.0));
         assert_eq!((whole.min(), whole.max(), whole.count()), (0, 998_001, 1000));
+    }
+
+    #[test]
+    fn fine_buckets_tell_percentiles_to_two_digits() {
+        assert!(fine_limits().is_sorted_by(|a, b| a < b) && fine_limits().last() >= Some(&(1 << 63)));
+        assert_eq!(fine_limits()[62..68], [63, 64, 65, 66, 67, 68]);
+        let mut histogram = Histogram::fine();
+        (0..100_000_u64).for_each(|index| histogram.add(1000 + index * index / 1000));
+        for (percent, exact) in [(50.0, 2_501_000.0), (99.0, 9_802_000.0), (99.9, 9_981_000.0)] {
+            let found = histogram.percentile(percent);
+            assert!((found / exact - 1.0_f64).abs() < 0.016, "{percent}: {found} for {exact}");
+        }
+        assert_eq!((histogram.min(), histogram.percentile(100.0) as u64), (1000, histogram.max()));
     }
 
     #[test]

@@ -3,9 +3,10 @@
 use crate::engine::{
     Cursor, Database, Engine, FAMILIES, IterHow, OpenMode, Outcome, Record, WriteHow, columns, table_directories,
 };
-use crate::library::{Functions, Object, c_text};
+
 use crate::settings::{FamilySettings, Settings, TableKind};
 use ferrock::WriteBatch;
+use ferrock_c_library::{self as c_library, Functions, Object, Owned, borrowed, c_text, chars};
 use std::ffi::{CString, c_char, c_int};
 use std::path::Path;
 use std::ptr::{null, null_mut};
@@ -21,39 +22,10 @@ impl CEngine {
     }
 }
 
-/// Something of the library's that is given back when it is dropped.
-pub(crate) struct Owned {
-    pub(crate) object: Object,
-    pub(crate) destroy: unsafe extern "C" fn(Object),
-}
-
-impl Owned {
-    /// `create` and `destroy` belong together.
-    pub(crate) fn new(create: unsafe extern "C" fn() -> Object, destroy: unsafe extern "C" fn(Object)) -> Self {
-        // SAFETY: the creating functions take nothing and have no requirements.
-        Self { object: unsafe { create() }, destroy }
-    }
-}
-
-impl Drop for Owned {
-    fn drop(&mut self) {
-        // SAFETY: the object was made by the creating counterpart, is not null, and is destroyed only here.
-        unsafe { (self.destroy)(self.object) }
-    }
-}
-
-pub(crate) fn chars(bytes: &[u8]) -> *const c_char {
-    bytes.as_ptr().cast()
-}
-
-/// Bytes that belong to the library, until its next call.
-pub(crate) fn borrowed<'a>(pointer: *const c_char, length: usize) -> &'a [u8] {
-    if length == 0 {
-        return &[];
-    }
-    // SAFETY: every caller has both from one call of the library, which vouches for them until the object that holds
-    // them is moved or destroyed; the borrow that the caller gives out does not last longer.
-    unsafe { std::slice::from_raw_parts(pointer.cast(), length) }
+/// An object whose creating function takes nothing; `create` and `destroy` belong together.
+pub(crate) fn made(create: unsafe extern "C" fn() -> Object, destroy: unsafe extern "C" fn(Object)) -> Owned {
+    // SAFETY: every caller names the two functions of one kind of object.
+    unsafe { Owned::create(create, destroy) }
 }
 
 /// Options of a database and of its families.
@@ -65,7 +37,7 @@ struct OpenOptions {
 
 impl CEngine {
     fn options(&self) -> Owned {
-        Owned::new(self.functions.options_create, self.functions.options_destroy)
+        made(self.functions.options_create, self.functions.options_destroy)
     }
 
     /// `base` changed by the text.
@@ -73,15 +45,15 @@ impl CEngine {
         let (new, c) = (self.options(), c_text(text)?);
         let f = self.functions;
         // SAFETY: both are options, and the text ends with a zero.
-        f.checked(|error| unsafe { (f.get_options_from_string)(base, c.as_ptr(), new.object, error) })
+        f.checked(|error| unsafe { (f.get_options_from_string)(base, c.as_ptr(), new.object(), error) })
             .map_err(|error| format!("options {text}: {error}"))?;
         Ok(new)
     }
 
     fn fresh_options(&self, settings: &Settings) -> Outcome<OpenOptions> {
         let base = self.options();
-        let db = self.changed(base.object, &joined(&settings.db))?;
-        let families = settings.families.iter().map(|family| self.changed(base.object, &family_text(family)));
+        let db = self.changed(base.object(), &joined(&settings.db))?;
+        let families = settings.families.iter().map(|family| self.changed(base.object(), &family_text(family)));
         let families = families.collect::<Outcome<Vec<_>>>()?;
         Ok(OpenOptions { names: FAMILIES.iter().map(|name| c_text(name)).collect::<Outcome<_>>()?, db, families })
     }
@@ -92,26 +64,26 @@ impl CEngine {
         let mut paths = Vec::new();
         for (path, bytes) in table_directories(directory) {
             let text = c_text(path.to_str().ok_or("the path is not UTF-8")?)?;
-            // SAFETY: the text ends with a zero, and is copied.
-            paths.push(Owned { object: unsafe { (f.dbpath_create)(text.as_ptr(), bytes) }, destroy: f.dbpath_destroy });
+            // SAFETY: the text ends with a zero, and is copied; the function ends what the other one made.
+            paths.push(unsafe { Owned::new((f.dbpath_create)(text.as_ptr(), bytes), f.dbpath_destroy) });
         }
-        let handles: Vec<Object> = paths.iter().map(|path| path.object).collect();
+        let handles: Vec<Object> = paths.iter().map(|path| path.object()).collect();
         // SAFETY: the list has so many members, which are copied.
-        unsafe { (f.options_set_db_paths)(options.object, handles.as_ptr(), handles.len()) };
+        unsafe { (f.options_set_db_paths)(options.object(), handles.as_ptr(), handles.len()) };
         Ok(())
     }
 
     /// The directory's OPTIONS file; a name that the library does not know is an error.
     fn latest_options(&self, directory: &CString, settings: &Settings) -> Outcome<OpenOptions> {
         let f = self.functions;
-        let env = f.create_default_env.zip(f.env_destroy).map(|(create, destroy)| Owned::new(create, destroy));
-        // SAFETY: no requirements.
-        let cache = Owned { object: unsafe { (f.cache_create_lru)(8 << 20) }, destroy: f.cache_destroy };
+        let env = f.create_default_env.zip(f.env_destroy).map(|(create, destroy)| made(create, destroy));
+        // SAFETY: a cache, and the function that ends caches.
+        let cache = unsafe { Owned::new((f.cache_create_lru)(8 << 20), f.cache_destroy) };
         let (mut db, mut count, mut names, mut families) = (null_mut(), 0, null_mut(), null_mut());
-        let env = env.as_ref().map_or(null_mut(), |env| env.object);
+        let env = env.as_ref().map_or(null_mut(), |env| env.object());
         // SAFETY: the environment and the cache outlive the call, the rest are places for its results.
         f.checked(|error| unsafe {
-            let (path, cache) = (directory.as_ptr(), cache.object);
+            let (path, cache) = (directory.as_ptr(), cache.object());
             (f.load_latest_options)(path, env, 0, cache, &mut db, &mut count, &mut names, &mut families, error);
         })
         .map_err(|error| format!("load_latest_options: {error}"))?;
@@ -163,11 +135,11 @@ impl Engine for CEngine {
         };
         self.set_table_directories(&options.db, directory)?;
         let names: Vec<*const c_char> = options.names.iter().map(|name| name.as_ptr()).collect();
-        let families: Vec<Object> = options.families.iter().map(|family| family.object).collect();
+        let families: Vec<Object> = options.families.iter().map(|family| family.object()).collect();
         let count = names.len() as c_int;
         let mut handles: Vec<Object> = vec![null_mut(); names.len()];
         let (db_options, names, families, out) =
-            (options.db.object, names.as_ptr(), families.as_ptr(), handles.as_mut_ptr());
+            (options.db.object(), names.as_ptr(), families.as_ptr(), handles.as_mut_ptr());
         // SAFETY: the three lists have `count` members and outlive the call.
         let db = f.checked(|error| unsafe {
             if mode == OpenMode::ReadOnly {
@@ -209,12 +181,12 @@ impl Drop for CDatabase {
 impl CDatabase {
     fn read_options(&self, snapshot: Option<usize>) -> Owned {
         let f = self.functions;
-        let options = Owned::new(f.readoptions_create, f.readoptions_destroy);
+        let options = made(f.readoptions_create, f.readoptions_destroy);
         // SAFETY: options that exist; a snapshot that is not released before the read is over.
         unsafe {
-            (f.readoptions_set_verify_checksums)(options.object, 1);
+            (f.readoptions_set_verify_checksums)(options.object(), 1);
             if let Some(snapshot) = snapshot.and_then(|number| self.snapshots[number]) {
-                (f.readoptions_set_snapshot)(options.object, snapshot);
+                (f.readoptions_set_snapshot)(options.object(), snapshot);
             }
         }
         options
@@ -254,7 +226,7 @@ impl CDatabase {
         let f = self.functions;
         let (family, pointer, length) = (self.handles[family], chars(key), key.len());
         // SAFETY: database, options and family exist.
-        f.checked(|error| unsafe { (f.singledelete_cf)(self.db, options.object, family, pointer, length, error) })
+        f.checked(|error| unsafe { (f.singledelete_cf)(self.db, options.object(), family, pointer, length, error) })
     }
 
     /// A batch of one entity, which the C interface can only take in the form of its bytes.
@@ -271,7 +243,7 @@ impl CDatabase {
         // SAFETY: the bytes are copied by the call; what it returns is destroyed once.
         let made = unsafe { create(chars(batch.data()), batch.data().len()) };
         // SAFETY: database, options and batch exist.
-        let written = f.checked(|error| unsafe { (f.write)(self.db, options.object, made, error) });
+        let written = f.checked(|error| unsafe { (f.write)(self.db, options.object(), made, error) });
         // SAFETY: as above; it is not used any more.
         unsafe { (f.writebatch_destroy)(made) };
         written
@@ -279,12 +251,12 @@ impl CDatabase {
 
     fn write_batch(&self, records: &[Record], options: &Owned) -> Outcome<()> {
         let f = self.functions;
-        let batch = Owned::new(f.writebatch_create, f.writebatch_destroy);
+        let batch = made(f.writebatch_create, f.writebatch_destroy);
         for record in records {
-            self.add(batch.object, record)?;
+            self.add(batch.object(), record)?;
         }
         // SAFETY: database, options and batch exist.
-        f.checked(|error| unsafe { (f.write)(self.db, options.object, batch.object, error) })
+        f.checked(|error| unsafe { (f.write)(self.db, options.object(), batch.object(), error) })
     }
 }
 
@@ -299,11 +271,11 @@ impl Database for CDatabase {
 
     fn write(&mut self, batch: &[Record], how: WriteHow) -> Outcome<()> {
         let f = self.functions;
-        let options = Owned::new(f.writeoptions_create, f.writeoptions_destroy);
+        let options = made(f.writeoptions_create, f.writeoptions_destroy);
         // SAFETY: options that exist.
         unsafe {
-            (f.writeoptions_set_sync)(options.object, how.sync.into());
-            (f.writeoptions_disable_WAL)(options.object, how.disable_wal.into());
+            (f.writeoptions_set_sync)(options.object(), how.sync.into());
+            (f.writeoptions_disable_WAL)(options.object(), how.disable_wal.into());
         }
         // What the library cannot add to a batch goes by itself.
         let is_alone = |record: &Record| match record {
@@ -325,9 +297,9 @@ impl Database for CDatabase {
 
     fn flush(&mut self, family: usize) -> Outcome<()> {
         let f = self.functions;
-        let options = Owned::new(f.flushoptions_create, f.flushoptions_destroy);
+        let options = made(f.flushoptions_create, f.flushoptions_destroy);
         // SAFETY: database, options and family exist; flushing waits by default.
-        f.checked(|error| unsafe { (f.flush_cf)(self.db, options.object, self.handles[family], error) })
+        f.checked(|error| unsafe { (f.flush_cf)(self.db, options.object(), self.handles[family], error) })
     }
 
     fn compact(&mut self, family: usize, begin: Option<&[u8]>, end: Option<&[u8]>, force: bool) -> Outcome<()> {
@@ -341,14 +313,14 @@ impl Database for CDatabase {
             return Ok(());
         };
         const FORCE: u8 = 2;
-        let options = Owned::new(f.compactoptions_create, f.compactoptions_destroy);
+        let options = made(f.compactoptions_create, f.compactoptions_destroy);
         if let Some(set) = f.compactoptions_set_bottommost_level_compaction.filter(|_| force) {
             // SAFETY: options that exist.
-            unsafe { set(options.object, FORCE) };
+            unsafe { set(options.object(), FORCE) };
         }
         // SAFETY: as above.
         f.checked(|error| unsafe {
-            compact(self.db, handle, options.object, begin, begin_length, end, end_length, error);
+            compact(self.db, handle, options.object(), begin, begin_length, end, end_length, error);
         })
     }
 
@@ -377,16 +349,18 @@ impl Database for CDatabase {
         let options = self.read_options(snapshot);
         // SAFETY: database, options and family exist.
         let found = f.checked(|error| unsafe {
-            (f.get_pinned_cf)(self.db, options.object, self.handles[family], chars(key), key.len(), error)
+            (f.get_pinned_cf)(self.db, options.object(), self.handles[family], chars(key), key.len(), error)
         })?;
         if found.is_null() {
             return Ok(None);
         }
-        let found = Owned { object: found, destroy: f.pinnableslice_destroy };
         let mut length = 0;
-        // SAFETY: the value exists until `found` is dropped.
-        let value = unsafe { (f.pinnableslice_value)(found.object, &mut length) };
-        Ok(Some(borrowed(value, length).to_vec()))
+        // SAFETY: a pinned value and the function that ends such values; it exists until `found` is dropped.
+        unsafe {
+            let found = Owned::new(found, f.pinnableslice_destroy);
+            let value = (f.pinnableslice_value)(found.object(), &mut length);
+            Ok(Some(borrowed(value, length).to_vec()))
+        }
     }
 
     fn multi_get(&self, family: usize, keys: &[&[u8]], snapshot: Option<usize>) -> Outcome<Vec<Option<Vec<u8>>>> {
@@ -401,7 +375,7 @@ impl Database for CDatabase {
         unsafe {
             (f.multi_get_cf)(
                 self.db,
-                options.object,
+                options.object(),
                 families.as_ptr(),
                 keys.len(),
                 pointers.as_ptr(),
@@ -415,12 +389,17 @@ impl Database for CDatabase {
         let mut failed = None;
         for ((value, length), error) in values.into_iter().zip(value_lengths).zip(errors) {
             if !error.is_null() {
-                failed = Some(f.take_text(error));
+                // SAFETY: a message of the call above, for us to free.
+                failed = Some(unsafe { f.take_text(error) });
             }
-            results.push((!value.is_null()).then(|| borrowed(value, length).to_vec()));
-            if !value.is_null() {
-                // SAFETY: allocated by the call above for us to free, and copied.
-                unsafe { (f.free)(value.cast()) };
+            if value.is_null() {
+                results.push(None);
+                continue;
+            }
+            // SAFETY: allocated by the call above for us to free, and copied before.
+            unsafe {
+                results.push(Some(borrowed(value, length).to_vec()));
+                (f.free)(value.cast());
             }
         }
         failed.map_or(Ok(results), Err)
@@ -430,21 +409,20 @@ impl Database for CDatabase {
         let f = self.functions;
         let options = self.read_options(how.snapshot);
         let bounds = (how.lower.clone(), how.upper.clone());
-        // SAFETY: options that exist; the bounds are kept with the iterator, and the memory of a vector does not move
-        // with it.
-        let iterator = unsafe {
-            (f.readoptions_set_total_order_seek)(options.object, (!how.prefix_same_as_start).into());
-            (f.readoptions_set_prefix_same_as_start)(options.object, how.prefix_same_as_start.into());
+        // SAFETY: options that exist; the bounds are kept with the cursor, and the memory of a vector does not move
+        // with it; the database lives longer than the cursor, which borrows it.
+        let cursor = unsafe {
+            (f.readoptions_set_total_order_seek)(options.object(), (!how.prefix_same_as_start).into());
+            (f.readoptions_set_prefix_same_as_start)(options.object(), how.prefix_same_as_start.into());
             if let Some(lower) = &bounds.0 {
-                (f.readoptions_set_iterate_lower_bound)(options.object, chars(lower), lower.len());
+                (f.readoptions_set_iterate_lower_bound)(options.object(), chars(lower), lower.len());
             }
             if let Some(upper) = &bounds.1 {
-                (f.readoptions_set_iterate_upper_bound)(options.object, chars(upper), upper.len());
+                (f.readoptions_set_iterate_upper_bound)(options.object(), chars(upper), upper.len());
             }
-            (f.create_iterator_cf)(self.db, options.object, self.handles[family])
+            c_library::Cursor::new(f, (f.create_iterator_cf)(self.db, options.object(), self.handles[family]))
         };
-        let iterator = Owned { object: iterator, destroy: f.iter_destroy };
-        Ok(Box::new(CCursor { functions: f, iterator, _options: options, _bounds: bounds, _database: self }))
+        Ok(Box::new(CCursor { cursor, _options: options, _bounds: bounds, _database: self }))
     }
 
     fn verify_checksum(&self) -> Outcome<bool> {
@@ -452,7 +430,7 @@ impl Database for CDatabase {
         let Some(verify) = f.verify_checksum else { return Ok(false) };
         let options = self.read_options(None);
         // SAFETY: database and options exist.
-        f.checked(|error| unsafe { verify(self.db, options.object, error) }).map(|()| true)
+        f.checked(|error| unsafe { verify(self.db, options.object(), error) }).map(|()| true)
     }
 
     fn property(&self, family: usize, name: &str) -> Outcome<String> {
@@ -460,7 +438,11 @@ impl Database for CDatabase {
         let c = c_text(name)?;
         // SAFETY: database and family exist, and the name ends with a zero.
         let value = unsafe { (f.property_value_cf)(self.db, self.handles[family], c.as_ptr()) };
-        if value.is_null() { Err(format!("there is no property {name}")) } else { Ok(f.take_text(value)) }
+        if value.is_null() {
+            return Err(format!("there is no property {name}"));
+        }
+        // SAFETY: a text that the call above allocated for us.
+        Ok(unsafe { f.take_text(value) })
     }
 
     fn close(self: Box<Self>) -> Outcome<()> {
@@ -470,59 +452,41 @@ impl Database for CDatabase {
 
 /// An iterator; dropped before its options and its database.
 struct CCursor<'a> {
-    functions: &'static Functions,
-    iterator: Owned,
+    cursor: c_library::Cursor,
     _options: Owned,
     _bounds: (Option<Vec<u8>>, Option<Vec<u8>>),
     _database: &'a CDatabase,
 }
 
-// SAFETY of every block below: the iterator exists as long as the cursor; keys are read during the call only; what is
-// given out borrows the cursor, and the library keeps it until the iterator moves, which needs the cursor exclusively.
 impl Cursor for CCursor<'_> {
     fn seek_to_first(&mut self) {
-        // SAFETY: see above.
-        unsafe { (self.functions.iter_seek_to_first)(self.iterator.object) }
+        self.cursor.seek_to_first();
     }
     fn seek_to_last(&mut self) {
-        // SAFETY: see above.
-        unsafe { (self.functions.iter_seek_to_last)(self.iterator.object) }
+        self.cursor.seek_to_last();
     }
     fn seek(&mut self, key: &[u8]) {
-        // SAFETY: see above.
-        unsafe { (self.functions.iter_seek)(self.iterator.object, chars(key), key.len()) }
+        self.cursor.seek(key);
     }
     fn seek_for_prev(&mut self, key: &[u8]) {
-        // SAFETY: see above.
-        unsafe { (self.functions.iter_seek_for_prev)(self.iterator.object, chars(key), key.len()) }
+        self.cursor.seek_for_prev(key);
     }
     fn next(&mut self) {
-        // SAFETY: see above.
-        unsafe { (self.functions.iter_next)(self.iterator.object) }
+        self.cursor.next();
     }
     fn prev(&mut self) {
-        // SAFETY: see above.
-        unsafe { (self.functions.iter_prev)(self.iterator.object) }
+        self.cursor.prev();
     }
     fn valid(&self) -> bool {
-        // SAFETY: see above.
-        unsafe { (self.functions.iter_valid)(self.iterator.object) != 0 }
+        self.cursor.valid()
     }
     fn key(&self) -> &[u8] {
-        let mut length = 0;
-        // SAFETY: see above.
-        let key = unsafe { (self.functions.iter_key)(self.iterator.object, &mut length) };
-        borrowed(key, length)
+        self.cursor.key()
     }
     fn value(&self) -> &[u8] {
-        let mut length = 0;
-        // SAFETY: see above.
-        let value = unsafe { (self.functions.iter_value)(self.iterator.object, &mut length) };
-        borrowed(value, length)
+        self.cursor.value()
     }
     fn status(&self) -> Outcome<()> {
-        let f = self.functions;
-        // SAFETY: see above.
-        f.checked(|error| unsafe { (f.iter_get_error)(self.iterator.object, error) })
+        self.cursor.status()
     }
 }

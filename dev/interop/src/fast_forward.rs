@@ -4,11 +4,11 @@
 //! cache only together with the index, so between the runs the partitions of the index that the last one used are read
 //! again, unmeasured.
 
-use crate::c_engine::{Owned, borrowed, chars};
-use crate::library::{Functions, Object, c_text};
+use crate::c_engine::made;
 use ferrock_bench::fast_forward::{
     Bounds, CacheCounters, ClassCounters, Counters, Cursor, Database, Engine, Key, Opening, Visit,
 };
+use ferrock_c_library::{Functions, Object, Owned, borrowed, c_text, chars};
 use ferrock_console::failure::{Failure, Result};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int};
@@ -52,25 +52,25 @@ impl Engine for RocksDb {
         let f = self.functions;
         let process = Process::new()?;
         let before = process.counters()?;
-        let options = Owned::new(f.options_create, f.options_destroy);
-        // SAFETY: no requirements.
-        let cache = Owned { object: unsafe { (f.cache_create_lru)(how.cache_bytes) }, destroy: f.cache_destroy };
+        let options = made(f.options_create, f.options_destroy);
+        // SAFETY: a cache, and the function that ends caches.
+        let cache = unsafe { Owned::new((f.cache_create_lru)(how.cache_bytes), f.cache_destroy) };
         let text =
             format!("prefix_extractor=fixed:{};use_direct_reads={};max_open_files=-1", how.prefix_bytes, how.direct);
-        let opened = Owned::new(f.options_create, f.options_destroy);
+        let opened = made(f.options_create, f.options_destroy);
         let c = c_text(&text).map_err(not_done)?;
         // SAFETY: both are options, the text ends with a zero.
-        f.checked(|error| unsafe { (f.get_options_from_string)(options.object, c.as_ptr(), opened.object, error) })
+        f.checked(|error| unsafe { (f.get_options_from_string)(options.object(), c.as_ptr(), opened.object(), error) })
             .map_err(not_done)?;
-        set_table_options(f, opened.object, cache.object)?;
+        set_table_options(f, opened.object(), cache.object())?;
         let (path, name) = (directory.to_str().unwrap_or_default(), c_text("default").map_err(not_done)?);
         let path = c_text(path).map_err(not_done)?;
-        let (names, families, mut handle) = ([name.as_ptr()], [opened.object], null_mut());
+        let (names, families, mut handle) = ([name.as_ptr()], [opened.object()], null_mut());
         // SAFETY: lists of one member each, which outlive the call.
         let db = f.checked(|error| unsafe {
             let (names, families) = (names.as_ptr(), families.as_ptr());
             (f.open_for_read_only_column_families)(
-                opened.object,
+                opened.object(),
                 path.as_ptr(),
                 1,
                 names,
@@ -107,15 +107,15 @@ fn set_table_options(f: &Functions, options: Object, cache: Object) -> Result<()
     let set_factory = needed(f.options_set_block_based_table_factory, "options_set_block_based_table_factory")?;
     let enable = needed(f.options_enable_statistics, "options_enable_statistics")?;
     let set_level = needed(f.options_set_statistics_level, "options_set_statistics_level")?;
-    let table = Owned::new(create, destroy);
+    let table = made(create, destroy);
     // SAFETY: options and cache exist; the table options take over the filter policy, and the options copy them.
     unsafe {
-        set_cache(table.object, cache);
-        set_filter(table.object, bloom(10.0));
-        cached(table.object, 1);
-        pin_top(table.object, 1);
-        pin_whole(table.object, PIN_ALL);
-        set_factory(options, table.object);
+        set_cache(table.object(), cache);
+        set_filter(table.object(), bloom(10.0));
+        cached(table.object(), 1);
+        pin_top(table.object(), 1);
+        pin_whole(table.object(), PIN_ALL);
+        set_factory(options, table.object());
         enable(options);
         set_level(options, TICKERS_ONLY);
     }
@@ -174,11 +174,11 @@ impl RocksDatabase {
     fn read_options(&self) -> Result<Owned> {
         let f = self.functions;
         let set_fill = needed(f.readoptions_set_fill_cache, "readoptions_set_fill_cache")?;
-        let options = Owned::new(f.readoptions_create, f.readoptions_destroy);
+        let options = made(f.readoptions_create, f.readoptions_destroy);
         // SAFETY: options that exist.
         unsafe {
-            set_fill(options.object, self.how.caches_data.into());
-            (f.readoptions_set_total_order_seek)(options.object, 1);
+            set_fill(options.object(), self.how.caches_data.into());
+            (f.readoptions_set_total_order_seek)(options.object(), 1);
         }
         Ok(options)
     }
@@ -186,8 +186,9 @@ impl RocksDatabase {
     fn tickers(&self) -> Result<String> {
         let get = needed(self.functions.options_statistics_get_string, "options_statistics_get_string")?;
         // SAFETY: the options exist and keep statistics.
-        let text = unsafe { get(self.options.object) };
-        Ok(if text.is_null() { String::new() } else { self.functions.take_text(text) })
+        let text = unsafe { get(self.options.object()) };
+        // SAFETY: a text that the call above allocated for us.
+        Ok(if text.is_null() { String::new() } else { unsafe { self.functions.take_text(text) } })
     }
 }
 
@@ -202,7 +203,7 @@ impl Database for RocksDatabase {
         let options = self.read_options()?;
         // SAFETY: database, family and options exist.
         let found = f.checked(|error| unsafe {
-            (f.get_pinned_cf)(self.db, options.object, self.family, chars(key), key.len(), error)
+            (f.get_pinned_cf)(self.db, options.object(), self.family, chars(key), key.len(), error)
         });
         let found = found.map_err(not_done)?;
         if found.is_null() {
@@ -210,8 +211,8 @@ impl Database for RocksDatabase {
         }
         let mut length = 0;
         // SAFETY: a value that was found; it is given back once, after the last use.
-        let value = unsafe { (f.pinnableslice_value)(found, &mut length) };
-        let result = visit(key, borrowed(value, length));
+        let value = unsafe { borrowed((f.pinnableslice_value)(found, &mut length), length) };
+        let result = visit(key, value);
         // SAFETY: as above.
         unsafe { (f.pinnableslice_destroy)(found) };
         result
@@ -228,7 +229,7 @@ impl Database for RocksDatabase {
         };
         cursor.set_bounds(bounds);
         // SAFETY: database, family and options exist, and outlive the iterator.
-        cursor.iter = unsafe { (self.functions.create_iterator_cf)(self.db, cursor.options.object, self.family) };
+        cursor.iter = unsafe { (self.functions.create_iterator_cf)(self.db, cursor.options.object(), self.family) };
         Ok(Box::new(cursor))
     }
 
@@ -265,8 +266,8 @@ impl Database for RocksDatabase {
         let set_capacity = needed(self.functions.cache_set_capacity, "cache_set_capacity")?;
         // SAFETY: the cache exists.
         unsafe {
-            set_capacity(self.cache.object, 0);
-            set_capacity(self.cache.object, self.how.cache_bytes);
+            set_capacity(self.cache.object(), 0);
+            set_capacity(self.cache.object(), self.how.cache_bytes);
         }
         Ok(())
     }
@@ -328,9 +329,9 @@ impl RocksCursor<'_> {
         unsafe {
             let (lower, upper) = (&self.lower, &self.upper);
             let upper_pointer = if bounds.upper.is_some() { chars(upper) } else { std::ptr::null::<c_char>() };
-            (f.readoptions_set_iterate_upper_bound)(self.options.object, upper_pointer, upper.len());
+            (f.readoptions_set_iterate_upper_bound)(self.options.object(), upper_pointer, upper.len());
             let lower_pointer = if bounds.lower.is_some() { chars(lower) } else { std::ptr::null::<c_char>() };
-            (f.readoptions_set_iterate_lower_bound)(self.options.object, lower_pointer, lower.len());
+            (f.readoptions_set_iterate_lower_bound)(self.options.object(), lower_pointer, lower.len());
         }
     }
 
@@ -347,9 +348,12 @@ impl RocksCursor<'_> {
         while rows < limit && unsafe { (f.iter_valid)(self.iter) } != 0 {
             let (mut key_length, mut value_length) = (0, 0);
             // SAFETY: as above.
-            let (key, value) =
-                unsafe { ((f.iter_key)(self.iter, &mut key_length), (f.iter_value)(self.iter, &mut value_length)) };
-            visit(borrowed(key, key_length), borrowed(value, value_length))?;
+            let (key, value) = unsafe {
+                let (key, value) =
+                    ((f.iter_key)(self.iter, &mut key_length), (f.iter_value)(self.iter, &mut value_length));
+                (borrowed(key, key_length), borrowed(value, value_length))
+            };
+            visit(key, value)?;
             rows += 1;
             if rows < limit {
                 // SAFETY: as above.
@@ -382,7 +386,7 @@ impl Cursor for RocksCursor<'_> {
             // SAFETY: the old iterator is given back once; database, family and options exist.
             unsafe {
                 (self.functions.iter_destroy)(self.iter);
-                self.iter = (self.functions.create_iterator_cf)(db.db, self.options.object, db.family);
+                self.iter = (self.functions.create_iterator_cf)(db.db, self.options.object(), db.family);
             }
         }
         self.to_first()

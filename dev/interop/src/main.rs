@@ -17,7 +17,6 @@ mod fetch;
 mod file_pick;
 mod golden;
 mod history;
-mod library;
 mod model;
 mod properties;
 mod random;

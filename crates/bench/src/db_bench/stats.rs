@@ -6,6 +6,7 @@
 //! ```
 
 use ferrock_base::clock::Clock;
+use ferrock_bench::median::median;
 use ferrock_console::histogram::Histogram;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -225,16 +226,6 @@ fn margin(numbers: &[f64]) -> f64 {
     let (mean, count) = (mean(numbers), numbers.len() as f64);
     let variance = numbers.iter().map(|number| (number - mean).powi(2)).sum::<f64>() / (count - 1.0);
     1.96 * variance.sqrt() / count.sqrt()
-}
-
-pub(crate) fn median(numbers: &[f64]) -> f64 {
-    let mut sorted = numbers.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    match sorted.len() {
-        0 => 0.0,
-        odd if odd % 2 == 1 => sorted[odd / 2],
-        even => f64::midpoint(sorted[even / 2 - 1], sorted[even / 2]),
-    }
 }
 
 impl Repeats {

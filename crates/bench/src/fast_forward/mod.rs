@@ -25,7 +25,6 @@ mod groups;
 mod layout;
 mod measure;
 mod model;
-mod output;
 mod outside;
 mod page;
 mod plan;

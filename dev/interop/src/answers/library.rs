@@ -1,7 +1,7 @@
 //! The functions of a library that only the answers need, found by name at run time.
 
 use crate::answers::script::{Kind, Setter};
-use crate::library::{ErrorSlot, Functions, Object, c_text};
+use ferrock_c_library::{ErrorSlot, Functions, Object, c_text};
 use std::ffi::{c_char, c_int, c_uchar, c_uint};
 use std::path::Path;
 

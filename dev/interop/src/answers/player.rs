@@ -2,9 +2,9 @@
 
 use crate::answers::library::{More, changed};
 use crate::answers::script::{Call, Opening, Place, Record, SETTERS, SLOTS, calls};
-use crate::c_engine::{Owned, borrowed, chars};
+use crate::c_engine::made;
 use crate::engine::Outcome;
-use crate::library::{Functions, Object, c_text};
+use ferrock_c_library::{Functions, Object, Owned, borrowed, c_text, chars};
 use serde_json::json;
 use std::ffi::{CStr, CString, c_char};
 use std::fmt::Write as _;
@@ -40,10 +40,10 @@ pub fn play(seed: u64, directory: &Path, library: &Path) -> Outcome<()> {
         f,
         more: More::load(library)?,
         directory: directory.to_owned(),
-        options: Owned::new(f.options_create, f.options_destroy),
-        read: Owned::new(f.readoptions_create, f.readoptions_destroy),
-        write: Owned::new(f.writeoptions_create, f.writeoptions_destroy),
-        flush: Owned::new(f.flushoptions_create, f.flushoptions_destroy),
+        options: made(f.options_create, f.options_destroy),
+        read: made(f.readoptions_create, f.readoptions_destroy),
+        write: made(f.writeoptions_create, f.writeoptions_destroy),
+        flush: made(f.flushoptions_create, f.flushoptions_destroy),
         open: None,
     };
     for call in calls(seed) {
@@ -93,14 +93,14 @@ impl Player {
             Call::Set(setter, value) => {
                 let setter = &SETTERS[*setter];
                 let number = setter.values[*value];
-                let options = Owned::new(self.f.options_create, self.f.options_destroy);
+                let options = made(self.f.options_create, self.f.options_destroy);
                 let mut answers =
-                    one(&format!("setter {}", setter.name), self.more.set(options.object, setter, number)?);
+                    one(&format!("setter {}", setter.name), self.more.set(options.object(), setter, number)?);
                 let enable = self.f.options_enable_statistics.ok_or("the library has no statistics")?;
                 // SAFETY: live options.
-                unsafe { enable(options.object) };
+                unsafe { enable(options.object()) };
                 let label = format!("setter {} with statistics", setter.name);
-                answers.push((label, self.more.set(options.object, setter, number)?));
+                answers.push((label, self.more.set(options.object(), setter, number)?));
                 answers
             }
             Call::Load(place) => self.load(*place)?,
@@ -133,7 +133,7 @@ impl Player {
         let (path, mut count) = (self.path(Place::Database)?, 0);
         // SAFETY: options, a text and a place for a number.
         let listed = self.f.checked(|error| unsafe {
-            (self.more.list_column_families)(self.options.object, path.as_ptr(), &mut count, error)
+            (self.more.list_column_families)(self.options.object(), path.as_ptr(), &mut count, error)
         });
         Ok(listed.map_err(|error| format!("error: {error}")).map(|list| {
             // SAFETY: the library gave `count` texts, which end with a zero.
@@ -148,15 +148,15 @@ impl Player {
     fn open(&mut self, opening: &Opening) -> Outcome<Answers> {
         self.close();
         let f = self.f;
-        let base = Owned::new(f.options_create, f.options_destroy);
-        let options = Owned::new(f.options_create, f.options_destroy);
-        changed(f, base.object, base.object, "create_if_missing=true;disable_auto_compactions=true")?;
-        if let Err(error) = changed(f, base.object, options.object, &opening.text) {
+        let base = made(f.options_create, f.options_destroy);
+        let options = made(f.options_create, f.options_destroy);
+        changed(f, base.object(), base.object(), "create_if_missing=true;disable_auto_compactions=true")?;
+        if let Err(error) = changed(f, base.object(), options.object(), &opening.text) {
             return Ok(one("open", format!("error: {error}")));
         }
         for (setter, value) in &opening.setters {
             let setter = &SETTERS[*setter];
-            self.more.set(options.object, setter, setter.values[*value])?;
+            self.more.set(options.object(), setter, setter.values[*value])?;
         }
         let default = vec![CString::from(c"default")];
         let names = if opening.default_only { default } else { self.list()?.unwrap_or(default) };
@@ -190,13 +190,13 @@ impl Player {
     ) -> Outcome<Result<(Object, Vec<Object>), String>> {
         let path = self.path(Place::Database)?;
         let pointers: Vec<*const c_char> = names.iter().map(|name| name.as_ptr()).collect();
-        let families = vec![options.object; names.len()];
+        let families = vec![options.object(); names.len()];
         let mut handles = vec![null_mut(); names.len()];
         let count = i32::try_from(names.len()).map_err(|error| error.to_string())?;
         // SAFETY: arrays of `count` members, which outlive the call.
         let db = self.f.checked(|error| unsafe {
             let (path, names, families) = (path.as_ptr(), pointers.as_ptr(), families.as_ptr());
-            let (options, handles) = (options.object, handles.as_mut_ptr());
+            let (options, handles) = (options.object(), handles.as_mut_ptr());
             if is_read_only {
                 (self.f.open_for_read_only_column_families)(options, path, count, names, families, handles, 0, error)
             } else {
@@ -208,16 +208,16 @@ impl Player {
 
     fn defaults(&self) -> Outcome<Answers> {
         let f = self.f;
-        let options = Owned::new(f.options_create, f.options_destroy);
-        changed(f, options.object, options.object, "create_if_missing=true")?;
+        let options = made(f.options_create, f.options_destroy);
+        changed(f, options.object(), options.object(), "create_if_missing=true")?;
         let directory = self.directory.join("defaults");
         let path = c_text(&directory.display().to_string())?;
-        let (names, families, mut handle) = ([c"default".as_ptr()], [options.object], null_mut());
+        let (names, families, mut handle) = ([c"default".as_ptr()], [options.object()], null_mut());
         // SAFETY: arrays of one member, which outlive the call; the handle and the database are given back once.
         unsafe {
             let (names, families) = (names.as_ptr(), families.as_ptr());
             let db = f.checked(|error| {
-                (f.open_column_families)(options.object, path.as_ptr(), 1, names, families, &mut handle, error)
+                (f.open_column_families)(options.object(), path.as_ptr(), 1, names, families, &mut handle, error)
             })?;
             (f.column_family_handle_destroy)(handle);
             (f.close)(db);
@@ -233,7 +233,7 @@ impl Player {
     fn call_open(&mut self, call: &Call) -> Outcome<Answers> {
         let Some(open) = &mut self.open else { return Ok(Vec::new()) };
         let (f, more, db) = (self.f, &self.more, open.db);
-        let read = self.read.object;
+        let read = self.read.object();
         let slot = match call {
             Call::Drop(slot) | Call::Forget(slot) | Call::Get(slot, _) | Call::Scan(slot) => *slot,
             Call::Flush(slot) | Call::Compact(slot) | Call::Property(slot, ..) | Call::Change(slot, ..) => *slot,
@@ -252,7 +252,7 @@ impl Player {
                 let name = CString::new(*name).map_err(|error| error.to_string())?;
                 // SAFETY: see above.
                 let made = f.checked(|error| unsafe {
-                    (more.create_column_family)(db, open.options.object, name.as_ptr(), error)
+                    (more.create_column_family)(db, open.options.object(), name.as_ptr(), error)
                 });
                 let made = made.map(|handle| {
                     open.handles[*slot] = handle;
@@ -291,8 +291,9 @@ impl Player {
                         if value.is_null() {
                             return format!("null, {length}");
                         }
-                        let text = hex(borrowed(value, length));
-                        // SAFETY: from the library, given back once.
+                        // SAFETY: from the library, copied, then given back once.
+                        let text = unsafe { hex(borrowed(value, length)) };
+                        // SAFETY: as above.
                         unsafe { (f.free)(value.cast()) };
                         text
                     })),
@@ -300,7 +301,7 @@ impl Player {
             }
             Call::Scan(_) => one("scan", self.scan(handle)),
             Call::Flush(_) => {
-                let flush = self.flush.object;
+                let flush = self.flush.object();
                 // SAFETY: see above.
                 status("flush", f.checked(|error| unsafe { (f.flush_cf)(db, flush, handle, error) }))
             }
@@ -329,7 +330,7 @@ impl Player {
             }
             Call::OpenAgain | Call::Destroy if open.is_read_only => one("call", "nothing is locked"),
             Call::OpenAgain => {
-                let options = Owned::new(f.options_create, f.options_destroy);
+                let options = made(f.options_create, f.options_destroy);
                 let names = self.list()?.unwrap_or_else(|_| vec![CString::from(c"default")]);
                 let again = self.open_with(&options, &names, false)?;
                 status("open again", again.map(|_| ()))
@@ -339,7 +340,7 @@ impl Player {
                 // SAFETY: see above.
                 status(
                     "destroy",
-                    f.checked(|error| unsafe { (more.destroy_db)(self.options.object, path.as_ptr(), error) }),
+                    f.checked(|error| unsafe { (more.destroy_db)(self.options.object(), path.as_ptr(), error) }),
                 )
             }
             Call::Defaults | Call::Open(_) | Call::Text(_) | Call::Set(..) | Call::Load(_) => Vec::new(),
@@ -349,7 +350,7 @@ impl Player {
 
     fn write_one(&self, record: &Record) -> Answers {
         let Some(open) = &self.open else { return Vec::new() };
-        let (f, more, db, write) = (self.f, &self.more, open.db, self.write.object);
+        let (f, more, db, write) = (self.f, &self.more, open.db, self.write.object());
         let handle = open.handles[record.slot()];
         if handle.is_null() {
             return one("call", "no handle");
@@ -388,7 +389,7 @@ impl Player {
     fn batch(&self, records: &[Record]) -> Answers {
         let Some(open) = &self.open else { return Vec::new() };
         let (f, more) = (self.f, &self.more);
-        let batch = Owned::new(f.writebatch_create, f.writebatch_destroy);
+        let batch = made(f.writebatch_create, f.writebatch_destroy);
         for record in records {
             let handle = open.handles[record.slot()];
             if handle.is_null() {
@@ -398,18 +399,25 @@ impl Player {
             unsafe {
                 match record {
                     Record::Put(_, key, value) => {
-                        (f.writebatch_put_cf)(batch.object, handle, chars(key), key.len(), chars(value), value.len());
+                        (f.writebatch_put_cf)(batch.object(), handle, chars(key), key.len(), chars(value), value.len());
                     }
                     Record::Merge(_, key, value) => {
-                        (f.writebatch_merge_cf)(batch.object, handle, chars(key), key.len(), chars(value), value.len());
+                        (f.writebatch_merge_cf)(
+                            batch.object(),
+                            handle,
+                            chars(key),
+                            key.len(),
+                            chars(value),
+                            value.len(),
+                        );
                     }
                     Record::Delete(_, key) | Record::SingleDelete(_, key) => {
-                        (f.writebatch_delete_cf)(batch.object, handle, chars(key), key.len());
+                        (f.writebatch_delete_cf)(batch.object(), handle, chars(key), key.len());
                     }
                     Record::DeleteRange(_, first, last) => {
                         let (length, last_length) = (first.len(), last.len());
                         (f.writebatch_delete_range_cf)(
-                            batch.object,
+                            batch.object(),
                             handle,
                             chars(first),
                             length,
@@ -423,14 +431,16 @@ impl Player {
         let data = || {
             let mut length = 0;
             // SAFETY: the batch is live; its bytes are copied before the next call.
-            let bytes = unsafe { (more.writebatch_data)(batch.object, &mut length) };
-            hex(borrowed(bytes, length))
+            unsafe {
+                let bytes = (more.writebatch_data)(batch.object(), &mut length);
+                hex(borrowed(bytes, length))
+            }
         };
         // SAFETY: as above.
-        let count = unsafe { (more.writebatch_count)(batch.object) };
+        let count = unsafe { (more.writebatch_count)(batch.object()) };
         let mut answers = vec![("batch count".to_owned(), count.to_string()), ("batch bytes".to_owned(), data())];
         // SAFETY: the database is open, and the batch is live.
-        let written = f.checked(|error| unsafe { (f.write)(open.db, self.write.object, batch.object, error) });
+        let written = f.checked(|error| unsafe { (f.write)(open.db, self.write.object(), batch.object(), error) });
         answers.extend(status("batch", written));
         answers.push(("batch bytes afterwards".to_owned(), data()));
         answers.push(("sequence".to_owned(), self.sequence().to_string()));
@@ -442,7 +452,7 @@ impl Player {
         let f = self.f;
         // SAFETY: the database is open; the iterator is given back before it; bytes are copied before the next call.
         unsafe {
-            let iterator = (f.create_iterator_cf)(open.db, self.read.object, handle);
+            let iterator = (f.create_iterator_cf)(open.db, self.read.object(), handle);
             let mut text = String::new();
             (f.iter_seek_to_first)(iterator);
             while (f.iter_valid)(iterator) != 0 {
@@ -485,10 +495,9 @@ impl Player {
     /// Options changed by a text: an error, or what getters say of them then.
     fn text(&self, text: &str) -> Outcome<Answers> {
         let f = self.f;
-        let (base, options) =
-            (Owned::new(f.options_create, f.options_destroy), Owned::new(f.options_create, f.options_destroy));
+        let (base, options) = (made(f.options_create, f.options_destroy), made(f.options_create, f.options_destroy));
         let label = format!("options text {text:?}");
-        Ok(status(&label, changed(f, base.object, options.object, text)))
+        Ok(status(&label, changed(f, base.object(), options.object(), text)))
     }
 
     /// Loads the newest OPTIONS file; the places for results hold something else before.
@@ -497,9 +506,9 @@ impl Player {
         let create_env = f.create_default_env.ok_or("the library has no rocksdb_create_default_env")?;
         let destroy_env = f.env_destroy.ok_or("the library has no rocksdb_env_destroy")?;
         let path = self.path(place)?;
-        let env = Owned::new(create_env, destroy_env);
-        // SAFETY: no requirements.
-        let cache = Owned { object: unsafe { (f.cache_create_lru)(1 << 20) }, destroy: f.cache_destroy };
+        let env = made(create_env, destroy_env);
+        // SAFETY: a cache, and the function that ends caches.
+        let cache = unsafe { Owned::new((f.cache_create_lru)(1 << 20), f.cache_destroy) };
         let mut unset: u8 = 0;
         let elsewhere: *mut u8 = &mut unset;
         let (mut options, mut count) = (elsewhere.cast(), 77);
@@ -508,9 +517,9 @@ impl Player {
         let loaded = f.checked(|error| unsafe {
             (f.load_latest_options)(
                 path.as_ptr(),
-                env.object,
+                env.object(),
                 0,
-                cache.object,
+                cache.object(),
                 &mut options,
                 &mut count,
                 &mut names,

@@ -3,7 +3,7 @@
 use super::measure::Figure;
 use super::plan::{Arm, Cell, Definition, Outcome, Point, Row, Scale, WarmUp, set};
 use crate::flags::Setting;
-use crate::stats::median;
+use ferrock_bench::median::median;
 use ferrock_bench::plot::{Kind, Plot};
 
 const CELL: Cell = Cell { benchmark: "linkbench", threads: 8 };

@@ -133,7 +133,7 @@ impl Row {
     /// The median of the rounds.
     pub(crate) fn median(&self, figure: Figure) -> Option<f64> {
         let values: Vec<f64> = self.samples.iter().filter_map(|sample| sample.get(figure)).collect();
-        (!values.is_empty()).then(|| crate::stats::median(&values))
+        (!values.is_empty()).then(|| ferrock_bench::median::median(&values))
     }
 
     /// Operations a second, the median.
@@ -147,14 +147,14 @@ impl Row {
         let ratios: Vec<f64> = pairs
             .filter_map(|(own, other)| Some(own.get(figure)? / other.get(figure).filter(|value| *value > 0.0)?))
             .collect();
-        (!ratios.is_empty()).then(|| crate::stats::median(&ratios))
+        (!ratios.is_empty()).then(|| ferrock_bench::median::median(&ratios))
     }
 
     /// Median, least and greatest ratio to the reference.
     pub(crate) fn ratio(&self) -> [f64; 3] {
         let least = self.ratios.iter().copied().fold(f64::INFINITY, f64::min);
         let greatest = self.ratios.iter().copied().fold(0.0, f64::max);
-        [crate::stats::median(&self.ratios), least, greatest]
+        [ferrock_bench::median::median(&self.ratios), least, greatest]
     }
 }
 

@@ -2,7 +2,6 @@
 
 mod linkbench;
 mod mixed;
-mod permutation;
 mod queue;
 mod read;
 mod write;

@@ -1,11 +1,11 @@
 //! Writes, deletions, merges.
 
-use super::permutation::Permutation;
 use crate::benchmarks::Order;
 use crate::failure::Result;
 use crate::stats::Operation;
 use crate::worker::Worker;
 use ferrock::WriteBatch;
+use ferrock_bench::permutation::Permutation;
 
 /// Bytes of a batch beside its keys and values, per record and in all: only to size a buffer.
 const OVERHEAD_SIZE_BYTES: usize = 16;

@@ -1,11 +1,7 @@
 //! The published distributions: how many links nodes have, how often they are asked for, how long their data is.
 
 use ferrock_base::random::Random;
-
-/// A number in `[0, 1)`.
-pub(super) fn unit(random: &mut Random) -> f64 {
-    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
-}
+use ferrock_bench::zipf::unit;
 
 /// Nodes with at most so many links, in percent: points of the measured distribution that LinkBench comes with.
 const OUT_DEGREES: &[(f64, f64)] = &[
@@ -49,57 +45,6 @@ pub(super) fn out_degree(share: f64) -> u64 {
     (least * (most / least).powf(part)).floor() as u64
 }
 
-/// Numbers below a bound by Zipf's law: the first one most often.
-#[derive(Clone, Debug)]
-pub(super) struct Zipf {
-    bound: f64,
-    shape: f64,
-    zeta: f64,
-    alpha: f64,
-    eta: f64,
-}
-
-/// Terms that are summed one by one; the sum of those behind is an integral.
-const EXACT_TERMS: u64 = 1000;
-
-/// The sum of `1 / i^shape` for i from 1 to `bound`.
-fn zeta(bound: f64, shape: f64) -> f64 {
-    let exact = (bound as u64).min(EXACT_TERMS);
-    let sum: f64 = (1..=exact).map(|i| (i as f64).powf(-shape)).sum();
-    let antiderivative = |x: f64| x.powf(1.0 - shape) / (1.0 - shape);
-    let first = exact as f64 + 0.5;
-    if bound > first { sum + antiderivative(bound + 0.5) - antiderivative(first) } else { sum }
-}
-
-impl Zipf {
-    /// Numbers below `bound`, of a shape between 0 and 1.
-    pub(super) fn new(bound: u64, shape: f64) -> Self {
-        let bound = bound.max(2) as f64;
-        let zeta_all = zeta(bound, shape);
-        Self {
-            bound,
-            shape,
-            zeta: zeta_all,
-            alpha: 1.0 / (1.0 - shape),
-            eta: (1.0 - (2.0 / bound).powf(1.0 - shape)) / (1.0 - zeta(2.0, shape) / zeta_all),
-        }
-    }
-
-    /// The next number, by the approximation of Gray et al. (*Quickly Generating Billion-Record Synthetic Databases*).
-    pub(super) fn next(&self, random: &mut Random) -> u64 {
-        let share = unit(random);
-        let scaled = share * self.zeta;
-        if scaled < 1.0 {
-            return 0;
-        }
-        if scaled < 1.0 + 0.5_f64.powf(self.shape) {
-            return 1;
-        }
-        let number = self.bound * (self.eta * share - self.eta + 1.0).powf(self.alpha);
-        (number as u64).min(self.bound as u64 - 1)
-    }
-}
-
 /// A length whose logarithm is normal, of deviation 1: `median` in the middle, at most `most`.
 pub(super) fn log_normal(median: f64, most: f64, random: &mut Random) -> usize {
     let (radius, angle) = ((-2.0 * (1.0 - unit(random)).ln()).sqrt(), std::f64::consts::TAU * unit(random));
@@ -127,24 +72,6 @@ mod tests {
         let mean = degrees.sum::<u64>() as f64 / nodes as f64;
         // 4.10 with all points of the published distribution.
         assert!((3.8..4.4).contains(&mean), "{mean}");
-    }
-
-    #[test]
-    fn zipf_has_its_shares() {
-        let bound = 1000;
-        for shape in [0.606, 0.8] {
-            let zipf = Zipf::new(bound, shape);
-            let mut random = Random::new(3);
-            let mut counts = vec![0_u32; bound as usize];
-            (0..400_000).for_each(|_| counts[zipf.next(&mut random) as usize] += 1);
-            let share = |number: usize| f64::from(counts[number]) / 400_000.0;
-            let expected = |number: usize| ((number + 1) as f64).powf(-shape) / zeta(bound as f64, shape);
-            assert!((share(0) / expected(0) - 1.0).abs() < 0.05, "{shape}: {} {}", share(0), expected(0));
-            let head = (0..100).map(share).sum::<f64>() / (0..100).map(expected).sum::<f64>();
-            assert!((head - 1.0).abs() < 0.05, "{shape}: {head}");
-        }
-        let exact: f64 = (1..=5000).map(|i| f64::from(i).powf(-0.8)).sum();
-        assert!((zeta(5000.0, 0.8) / exact - 1.0).abs() < 1e-6);
     }
 
     #[test]

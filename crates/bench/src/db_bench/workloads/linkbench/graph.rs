@@ -1,13 +1,14 @@
 //! The graph: which links a node has at the beginning, and which node an operation is about. Nothing is kept of it;
 //! all follows from the number of nodes.
 
-use super::distribution::{Zipf, out_degree, unit};
+use super::distribution::out_degree;
 use super::rows::{LINK_TYPES, node_id};
 use crate::failure::Result;
-use crate::workloads::permutation::Permutation;
 use ferrock::{Db, ReadOptions};
 use ferrock_base::hash::hash128;
 use ferrock_base::random::Random;
+use ferrock_bench::permutation::Permutation;
+use ferrock_bench::zipf::{Zipf, unit};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

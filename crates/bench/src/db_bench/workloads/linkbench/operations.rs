@@ -1,6 +1,6 @@
 //! LinkBench's operations, in their published mix.
 
-use super::distribution::{batch, unit};
+use super::distribution::batch;
 use super::graph_of;
 use super::load::check_row;
 use super::rows::{self, Kind, LINK_TYPES};
@@ -8,6 +8,7 @@ use crate::failure::Result;
 use crate::stats::Operation;
 use crate::worker::Worker;
 use ferrock::{ReadOptions, WriteBatch};
+use ferrock_bench::zipf::unit;
 
 /// The operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

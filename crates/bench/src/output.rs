@@ -6,13 +6,13 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 /// Where lines go.
-pub(super) struct Output {
+pub(crate) struct Output {
     is_json: bool,
     bar: ProgressBar,
 }
 
 impl Output {
-    pub(super) fn new(is_json: bool) -> Self {
+    pub(crate) fn new(is_json: bool) -> Self {
         let bar = if std::io::stderr().is_terminal() { ProgressBar::new(0) } else { ProgressBar::hidden() };
         let style = ProgressStyle::with_template("{spinner} {msg:<40} [{bar:30}] {human_pos:>11} / {human_len}  {eta}");
         if let Ok(style) = style {
@@ -23,7 +23,7 @@ impl Output {
     }
 
     /// A line of the result for people.
-    pub(super) fn say(&self, line: &str) -> Result<()> {
+    pub(crate) fn say(&self, line: &str) -> Result<()> {
         if self.is_json {
             return Ok(());
         }
@@ -35,17 +35,17 @@ impl Output {
     }
 
     /// Shows progress; an empty text clears it.
-    pub(super) fn working(&self, what: &str) {
+    pub(crate) fn working(&self, what: &str) {
         self.bar.set_message(what.to_owned());
     }
 
     /// The bar of work whose length is known.
-    pub(super) fn bar(&self) -> &ProgressBar {
+    pub(crate) fn bar(&self) -> &ProgressBar {
         &self.bar
     }
 
     /// Removes the bar.
-    pub(super) fn finish(&self) {
+    pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
 }

@@ -5,8 +5,9 @@
 
 use ferrock_base::random::Random;
 
+/// A permutation of the numbers below a bound.
 #[derive(Clone, Debug)]
-pub(super) struct Permutation {
+pub struct Permutation {
     bound: u64,
     half_bits: u32,
     keys: [u64; 4],
@@ -14,14 +15,16 @@ pub(super) struct Permutation {
 
 impl Permutation {
     /// A permutation of `0..bound`.
-    pub(super) fn new(bound: u64, seed: u64) -> Self {
+    #[must_use]
+    pub fn new(bound: u64, seed: u64) -> Self {
         let bits = u64::BITS - bound.saturating_sub(1).leading_zeros();
         let mut random = Random::new(seed);
         Self { bound, half_bits: bits.div_ceil(2).max(1), keys: std::array::from_fn(|_| random.next_u64()) }
     }
 
     /// Where `number`, which is below the bound, goes.
-    pub(super) fn at(&self, number: u64) -> u64 {
+    #[must_use]
+    pub fn at(&self, number: u64) -> u64 {
         let mut place = number;
         loop {
             place = self.network(place);
@@ -32,7 +35,8 @@ impl Permutation {
     }
 
     /// The number that goes to `place`, which is below the bound.
-    pub(super) fn number_at(&self, place: u64) -> u64 {
+    #[must_use]
+    pub fn number_at(&self, place: u64) -> u64 {
         let mut number = place;
         loop {
             number = self.network_back(number);

@@ -1,6 +1,6 @@
-//! A shared library with RocksDB's C interface, found at run time.
+//! The functions of a shared library with RocksDB's C interface, found at run time.
 //!
-//! The table below repeats the declarations of RocksDB's `c.h` that the rig uses: the names without their prefix
+//! The table below repeats the declarations of RocksDB's `c.h` that callers use: the names without their prefix
 //! `rocksdb_`, opaque pointers as [`Object`]. Nothing is compiled against RocksDB, so one binary drives any release of
 //! it, and Ferrock's own library of the same interface.
 
@@ -30,8 +30,8 @@ macro_rules! functions {
                 Ok(Self {
                     $($name: {
                         let symbol = concat!("rocksdb_", stringify!($name), "\0");
-                        // SAFETY: the type is the one that RocksDB's c.h declares for this name, in every release the
-                        // rig is used with, and the library is never unloaded.
+                        // SAFETY: the type is the one that RocksDB's c.h declares for this name, in every release
+                        // since 7.8, and the library is never unloaded.
                         let found = unsafe { library.get::<unsafe extern "C" fn($($argument),*) $(-> $result)?>(symbol.as_bytes()) };
                         *found.map_err(|error| error.to_string())?
                     },)*
@@ -97,6 +97,7 @@ functions! {
         readoptions_set_iterate_lower_bound: (Object, *const c_char, usize);
         readoptions_set_iterate_upper_bound: (Object, *const c_char, usize);
         property_value_cf: (Object, Object, *const c_char) -> *mut c_char;
+        put_cf: (Object, Object, Object, *const c_char, usize, *const c_char, usize, ErrorSlot);
         get_pinned_cf: (Object, Object, Object, *const c_char, usize, ErrorSlot) -> Object;
         pinnableslice_value: (Object, *mut usize) -> *const c_char;
         pinnableslice_destroy: (Object);
@@ -123,6 +124,11 @@ functions! {
         column_family_handle_get_id: (Object) -> u32;
         compactoptions_set_bottommost_level_compaction: (Object, c_uchar);
         compact_range_cf_opt: (Object, Object, Object, *const c_char, usize, *const c_char, usize, ErrorSlot);
+        batched_multi_get_cf: (Object, Object, Object, usize, *const *const c_char, *const usize, *mut Object,
+            *mut *mut c_char, c_uchar);
+        wait_for_compact: (Object, Object, ErrorSlot);
+        wait_for_compact_options_create: () -> Object;
+        wait_for_compact_options_destroy: (Object);
         verify_checksum: (Object, Object, ErrorSlot);
         approximate_sizes_cf: (Object, Object, c_int, *const *const c_char, *const usize, *const *const c_char,
             *const usize, *mut u64, ErrorSlot);
@@ -145,27 +151,37 @@ functions! {
 
 impl Functions {
     /// Loads a library for the rest of the process: RocksDB keeps threads and statics that outlive every database.
+    ///
+    /// # Errors
+    /// A message for the user: the file is no library that this process can load, or has not all functions that are
+    /// needed.
     pub fn load(path: &Path) -> Result<&'static Self, String> {
         // SAFETY: running the library's initialisers is what the caller asks for; RocksDB's have no requirements.
         let library = unsafe { libloading::Library::new(path) };
         let library = library.map_err(|error| format!("cannot load {}: {error}", path.display()))?;
         let library = Box::leak(Box::new(library));
-        let functions =
-            Self::find(library).map_err(|error| format!("{} is no such library: {error}", path.display()))?;
+        let functions = Self::find(library)
+            .map_err(|error| format!("{} has not RocksDB's C interface: {error}", path.display()))?;
         Ok(Box::leak(Box::new(functions)))
     }
 
     /// Calls something that may leave an error message.
+    ///
+    /// # Errors
+    /// That message.
     pub fn checked<R>(&self, call: impl FnOnce(ErrorSlot) -> R) -> Result<R, String> {
         let mut message: *mut c_char = std::ptr::null_mut();
         let result = call(&mut message);
-        if message.is_null() { Ok(result) } else { Err(self.take_text(message)) }
+        // SAFETY: functions of the library, which alone write through the slot, leave null or a text of theirs.
+        if message.is_null() { Ok(result) } else { Err(unsafe { self.take_text(message) }) }
     }
 
     /// A text that the library allocated; it is freed.
-    pub fn take_text(&self, text: *mut c_char) -> String {
-        // SAFETY: every caller has it from the library, where it is a string with a zero at its end, to be given back
-        // with `rocksdb_free`, which happens once, after the last use.
+    ///
+    /// # Safety
+    /// The library gave the text to its caller, it ends with a zero, and it is not used any more.
+    pub unsafe fn take_text(&self, text: *mut c_char) -> String {
+        // SAFETY: as for this function.
         unsafe {
             let owned = CStr::from_ptr(text).to_string_lossy().into_owned();
             (self.free)(text.cast());
@@ -175,6 +191,9 @@ impl Functions {
 }
 
 /// A text for the library.
+///
+/// # Errors
+/// A message for the user: the text has a zero byte.
 pub fn c_text(text: &str) -> Result<CString, String> {
     CString::new(text).map_err(|_| format!("`{}` has a zero byte", text.escape_debug()))
 }

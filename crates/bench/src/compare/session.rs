@@ -1,0 +1,258 @@
+//! The process that starts the others: loads a database for each column, runs the cells in turns, and gathers what they
+//! print.
+
+use super::arguments::{Arguments, CellArguments, Column, Shape};
+use super::report::{Bad, CellResult};
+use super::workload::{LOAD, Start, Workload};
+use crate::output::Output;
+use ferrock_base::clock::{Clock, SystemClock};
+use ferrock_base::random::Random;
+use ferrock_console::failure::{Failure, Result};
+use ferrock_vfs::{FileSystem, WritableOptions, copy_file, default_file_system, read_file};
+use serde_json::Value;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The hidden subcommand of the processes.
+pub const CELL_COMMAND: &str = "compare-cell";
+/// How often a running process is looked at.
+const POLL: Duration = Duration::from_millis(5);
+
+pub(super) struct Session<'a> {
+    arguments: &'a Arguments,
+    shape: Shape,
+    libraries: [PathBuf; 2],
+    root: PathBuf,
+    file_system: Arc<dyn FileSystem>,
+    clock: Arc<dyn Clock>,
+    output: Output,
+    pub(super) results: Vec<CellResult>,
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        self.output.finish();
+        // What cannot be removed stays, and the results are there all the same.
+        let _ = std::fs::remove_dir_all(&self.root);
+    }
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn new(arguments: &'a Arguments) -> Result<Self> {
+        let libraries = [arguments.rocksdb_library()?, arguments.ferrock_library()?];
+        let unique = Random::from_entropy().next_u64();
+        let name = format!("ferrock-compare-{}-{unique:016x}", std::process::id());
+        let file_system = default_file_system();
+        let root = arguments.dir.clone().unwrap_or_else(std::env::temp_dir).join(name);
+        file_system.create_dir_all(&root)?;
+        let (clock, output) = (SystemClock::shared(), Output::new(false));
+        let shape = arguments.shape();
+        Ok(Self { arguments, shape, libraries, root, file_system, clock, output, results: Vec::new() })
+    }
+
+    fn base(&self, column: Column) -> PathBuf {
+        self.root.join(format!("base-{}", column.name()))
+    }
+
+    /// Runs all cells. A column whose database cannot be loaded ends the run.
+    ///
+    /// # Errors
+    /// `NotDone` when a library or a directory cannot be used.
+    pub(super) fn run(&mut self) -> Result<()> {
+        let workloads = self.arguments.chosen();
+        let (rounds, columns) = (self.arguments.rounds(), Column::ALL);
+        self.output.bar().set_length((columns.len() * (1 + workloads.len() * rounds as usize)) as u64);
+        for column in columns {
+            self.output.working(&format!("loading, {}", column.name()));
+            self.load(column)?;
+            self.output.bar().inc(1);
+        }
+        for workload in workloads {
+            for round in 0..rounds {
+                for column in columns {
+                    self.output.working(&format!("{}, round {}, {}", workload.name, round + 1, column.name()));
+                    let outcome = self.cell(&workload, column, round)?;
+                    self.results.push(CellResult { workload: workload.name, column, round, outcome });
+                    self.output.bar().inc(1);
+                }
+            }
+        }
+        self.output.finish();
+        Ok(())
+    }
+
+    /// What the OPTIONS file of the other library's database says of the release that wrote it.
+    pub(super) fn other_version(&self) -> Option<String> {
+        let directory = self.base(Column::Rocksdb);
+        let names = self.file_system.children(&directory).ok()?;
+        let newest = names.iter().filter(|name| name.starts_with("OPTIONS-")).max()?;
+        let text = String::from_utf8(read_file(&*self.file_system, &directory.join(newest)).ok()?).ok()?;
+        let version = text.lines().find_map(|line| line.trim().strip_prefix("rocksdb_version="))?.to_owned();
+        // Ferrock writes the release whose files its own are like.
+        let is_ferrock = text.to_lowercase().contains("ferrock");
+        Some(if is_ferrock { "another Ferrock".to_owned() } else { format!("RocksDB {version}") })
+    }
+
+    fn load(&mut self, column: Column) -> Result<()> {
+        let directory = self.base(column);
+        self.file_system.create_dir_all(&directory)?;
+        match self.process(&LOAD, column, 0, &directory)? {
+            Ok(_) => Ok(()),
+            Err(Bad::NotDone(message)) => Err(Failure::NotDone(format!("{}: {message}", column.name()))),
+            Err(bad) => Err(Failure::Data(format!("{}, load: {bad}", column.name()))),
+        }
+    }
+
+    /// A cell in the directory that it starts from.
+    fn cell(&self, workload: &Workload, column: Column, round: u32) -> Result<std::result::Result<Value, Bad>> {
+        // What the cell before left to write is no cost of this one.
+        rustix::fs::sync();
+        if workload.start == Start::Base {
+            return self.process(workload, column, round, &self.base(column));
+        }
+        let directory = self.root.join("cell");
+        self.file_system.create_dir_all(&directory)?;
+        if workload.start == Start::Copy {
+            self.copy(&self.base(column), &directory)?;
+        }
+        let outcome = self.process(workload, column, round, &directory);
+        std::fs::remove_dir_all(&directory)
+            .map_err(|error| Failure::NotDone(format!("{}: {error}", directory.display())))?;
+        outcome
+    }
+
+    /// Copies a database; tables, which do not change, are linked.
+    fn copy(&self, from: &Path, to: &Path) -> Result<()> {
+        for name in self.file_system.children(from)? {
+            let (source, copy) = (from.join(&name), to.join(&name));
+            if name.ends_with(".sst") {
+                self.file_system.hard_link(&source, &copy)?;
+            } else {
+                let files = &*self.file_system;
+                copy_file((files, &source), (files, &copy), None, &WritableOptions::default())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn process(
+        &self,
+        workload: &Workload,
+        column: Column,
+        round: u32,
+        directory: &Path,
+    ) -> Result<std::result::Result<Value, Bad>> {
+        let cell = CellArguments {
+            column,
+            library: self.libraries.get(column as usize).cloned(),
+            directory: directory.to_owned(),
+            workload: workload.name.to_owned(),
+            round,
+            shape: self.shape.clone(),
+            fault: self.arguments.fault.filter(|(at, _)| *at == column && *workload != LOAD).map(|(_, fault)| fault),
+        };
+        let program = std::env::current_exe().map_err(|error| not_done("the path of this program", &error))?;
+        let mut command = Command::new(program);
+        command.arg(CELL_COMMAND).args(cell.words()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = Reaped(command.spawn().map_err(|error| not_done("starting a process", &error))?);
+        let status = self.wait(&mut child.0)?;
+        let (printed, said) = (read_all(child.0.stdout.take()), read_all(child.0.stderr.take()));
+        let said = said.trim().trim_start_matches("ferrock: ").to_owned();
+        Ok(match status {
+            None => Err(Bad::Hung(self.arguments.timeout)),
+            Some(status) => verdict(status, &printed, said),
+        })
+    }
+
+    /// Until a process ends; `None` when that takes too long.
+    fn wait(&self, child: &mut Child) -> Result<Option<ExitStatus>> {
+        let limit_us = (self.arguments.timeout * 1e6) as u64;
+        let start_us = self.clock.monotonic_us();
+        loop {
+            if let Some(status) = child.try_wait().map_err(|error| not_done("waiting for a process", &error))? {
+                return Ok(Some(status));
+            }
+            if self.clock.monotonic_us() - start_us > limit_us {
+                // It may have ended meanwhile, which is no error.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Ok(None);
+            }
+            self.clock.sleep(POLL);
+        }
+    }
+}
+
+fn not_done(what: &str, error: &std::io::Error) -> Failure {
+    Failure::NotDone(format!("{what}: {error}"))
+}
+
+/// What an ended process says of its cell.
+fn verdict(status: ExitStatus, printed: &str, said: String) -> std::result::Result<Value, Bad> {
+    match status.code() {
+        Some(0) => serde_json::from_str(printed).map_err(|error| Bad::Crashed(format!("printed no result: {error}"))),
+        Some(1) => Err(Bad::Wrong(said)),
+        Some(2) => Err(Bad::NotDone(said)),
+        _ => Err(Bad::Crashed(if said.is_empty() { status.to_string() } else { format!("{status}: {said}") })),
+    }
+}
+
+/// What a process that has ended wrote. It is little, so that it fits into the pipe.
+fn read_all(pipe: Option<impl Read>) -> String {
+    let mut bytes = Vec::new();
+    if let Some(mut pipe) = pipe {
+        // What cannot be read is missing from a message at worst; a result that is cut off does not parse.
+        let _ = pipe.read_to_end(&mut bytes);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A process that is killed when this is dropped.
+struct Reaped(Child);
+
+impl Drop for Reaped {
+    fn drop(&mut self) {
+        // Both fail if it has ended already, which is no error.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl CellArguments {
+    /// The command line behind the subcommand.
+    fn words(&self) -> Vec<String> {
+        let mut words = vec![
+            format!("--column={}", self.column.name()),
+            format!("--directory={}", self.directory.display()),
+            format!("--workload={}", self.workload),
+            format!("--round={}", self.round),
+        ];
+        words.extend(self.library.as_ref().map(|library| format!("--library={}", library.display())));
+        words.extend(self.fault.map(|fault| format!("--fault={}", fault.name())));
+        words.extend(self.shape.words());
+        words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+
+    #[test]
+    fn how_a_process_ended_says_what_came_of_the_cell() {
+        let (exit, signal) = (|code: i32| ExitStatus::from_raw(code << 8), ExitStatus::from_raw(6));
+        assert_eq!(
+            verdict(exit(0), "{\"operations\": 3}", String::new()).map(|value| value["operations"].clone()),
+            Ok(3.into())
+        );
+        assert_eq!(verdict(exit(1), "", "key 1".to_owned()), Err(Bad::Wrong("key 1".to_owned())));
+        assert_eq!(verdict(exit(2), "", "no space".to_owned()), Err(Bad::NotDone("no space".to_owned())));
+        for (status, printed) in [(signal, ""), (exit(101), ""), (exit(0), "{\"operations\""), (exit(0), "")] {
+            assert!(matches!(verdict(status, printed, String::new()), Err(Bad::Crashed(_))), "{status}");
+        }
+    }
+}
