@@ -11,6 +11,7 @@ mod arrows;
 mod build_time;
 mod fuzz;
 mod imports;
+mod instructions;
 mod licence;
 mod public_items;
 mod pure_rust;
@@ -142,6 +143,14 @@ const TASKS: &[Task] = &[
         more: "The limits are for two cores; with --enforce a slower build is a failure. Sources are fetched before the\n\
                clock starts, and CC points nowhere, so that a C compiler that is asked for something is noticed.",
         run: build_time::run,
+    },
+    Task {
+        name: "instructions",
+        arguments: "[--write]",
+        what: "instructions of put, get, miss, seek, next, multi_get and compaction are those recorded (valgrind)",
+        more: "Counts them under callgrind, which takes a minute or two whatever else the machine does, and compares with\n\
+               docs/benchmarks/instructions.txt. A rise of more than 1 % is a failure; --write records the counts.",
+        run: instructions::run,
     },
     Task {
         name: "tree-check",
