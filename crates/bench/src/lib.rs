@@ -7,7 +7,7 @@
 //! machine.rs     the machine of a measurement (db_bench, fast-forward, compare)
 //! median.rs, permutation.rs, zipf.rs   numbers of measurements, and for workloads (db_bench, compare)
 //! output.rs      lines and a progress bar (fast-forward, compare)
-//! plot.rs        bars and lines as SVG (db_bench, fast-forward, compare)
+//! plot.rs        bars and lines as SVG (db_bench, fast-forward)
 //! ```
 #![warn(missing_docs)]
 

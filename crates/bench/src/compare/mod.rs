@@ -78,7 +78,7 @@ fn print(report: &Report<'_>, arguments: &Arguments) -> Result<()> {
         None => say(&report.to_text())?,
     }
     if let Some(path) = &arguments.html {
-        write(path, &page::page(report).map_err(Failure::Output)?)?;
+        write(path, &page::page(report))?;
     }
     Ok(())
 }

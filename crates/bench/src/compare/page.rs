@@ -2,33 +2,32 @@
 //!
 //! ```text
 //! ratios of op/s    a line per workload: a dot at the median, a bar from the lowest to the highest pair
-//! op/s, p99         bars of all columns, on a logarithmic axis (plot.rs)
+//! op/s, p99         a line per workload: a dot for each column, on a logarithmic axis
 //! tables            those of the terminal
 //! ```
 //!
-//! Colours follow the reader's choice of light or dark: the plots' black and white are replaced by the page's colours
-//! in the style sheet, which stands before attributes. Wide parts scroll by themselves, so that the page fits a narrow
-//! window.
+//! Lines, not upright bars: names of workloads are long, and there are many. Colours follow the reader's choice of
+//! light or dark. Wide parts scroll by themselves, so that the page fits a narrow window.
 
 use super::arguments::Column;
 use super::report::{Ratio, Report};
 use crate::machine;
-use crate::plot::{Kind, Plot, draw};
+use crate::plot::digits;
 use std::fmt::Write as _;
-use std::io;
 
 const STYLE: &str = "\
-:root { color-scheme: light dark; --paper: #fff; --ink: #1b1b1b; --faint: #7773; --good: #1f6f4a; --bad: #b03a2e }
-@media (prefers-color-scheme: dark) { :root { --paper: #16181b; --ink: #e4e4e4; --good: #5fc796; --bad: #f08a7d } }
+:root { color-scheme: light dark; --paper: #fff; --ink: #1b1b1b; --faint: #7773; --good: #1f6f4a; --other: #7a5a1e; --bad: #b03a2e }
+@media (prefers-color-scheme: dark) { :root { --paper: #16181b; --ink: #e4e4e4; --good: #5fc796; --other: #d9b062; --bad: #f08a7d } }
 body { background: var(--paper); color: var(--ink); font: 15px/1.45 system-ui, sans-serif; max-width: 1100px; margin: 0 auto; padding: 1rem }
 h1 { font-size: 1.4rem } h2 { font-size: 1.1rem; margin-top: 2rem }
 .wide { overflow-x: auto } .trouble { color: var(--bad); font-weight: bold }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; white-space: nowrap }
 th, td { padding: .2rem .6rem; border-bottom: 1px solid var(--faint); text-align: right } th:first-child, td:first-child { text-align: left }
-code { overflow-wrap: anywhere }
+p { overflow-wrap: anywhere }
 svg { display: block; max-width: 100%; height: auto; min-width: 560px }
-svg text { fill: var(--ink) } svg [stroke=\"#000000\"] { stroke: var(--ink) } svg [fill=\"#FFFFFF\"] { fill: none } svg [stroke=\"#FFFFFF\"] { stroke: none }
-.ferrock { fill: var(--good); stroke: var(--good) } .native { fill: none; stroke: var(--good) } .one { stroke: var(--ink) } .grid { stroke: var(--faint) }";
+svg text { fill: var(--ink) } .grid { stroke: var(--faint) } .one { stroke: var(--ink) }
+.rocksdb { fill: var(--other); stroke: var(--other) } .ferrock { fill: var(--good); stroke: var(--good) }
+.native { fill: var(--paper); stroke: var(--good) }";
 
 /// Pixels of the plot of ratios.
 const WIDTH: f64 = 900.0;
@@ -36,10 +35,7 @@ const LEFT: f64 = 150.0;
 const ROW: f64 = 30.0;
 
 /// The page.
-///
-/// # Errors
-/// That of drawing.
-pub(super) fn page(report: &Report<'_>) -> io::Result<String> {
+pub(super) fn page(report: &Report<'_>) -> String {
     let mut page = String::new();
     let other = escaped(&report.name(Column::Rocksdb));
     let _ = write!(
@@ -57,14 +53,15 @@ pub(super) fn page(report: &Report<'_>) -> io::Result<String> {
     let _ = write!(
         page,
         "<h2>Operations a second over {other}'s</h2>\n<p>Median of the pairs, and the lowest and the highest. Filled: through the C \
-         interface; hollow: through Ferrock's own. Right of 1, Ferrock is faster.</p>\n<div class=\"wide\">{}</div>\n",
+         interface; hollow: through Ferrock's own. Right of 1, Ferrock is faster. Point at a dot for its figures.</p>\n<div class=\"wide\">{}</div>\n",
         ratios(report)
     );
     for (title, field, unit) in
         [("Operations a second", "operations_per_second", "op/s"), ("99th percentile of latency", "p99_us", "µs")]
     {
-        let svg = draw(&[bars(report, title, field, unit)])?;
-        let _ = write!(page, "<h2>{title}</h2>\n<div class=\"wide\">{svg}</div>\n");
+        let svg = dots(report, field, unit);
+        let legend = "Green: Ferrock, filled through the C interface, hollow through its own; the other colour:";
+        let _ = write!(page, "<h2>{title}</h2>\n<p>{legend} {other}.</p>\n<div class=\"wide\">{svg}</div>\n");
     }
     for (title, (captions, rows)) in [
         ("Throughput", report.throughput()),
@@ -78,7 +75,7 @@ pub(super) fn page(report: &Report<'_>) -> io::Result<String> {
         page.push_str("</table></div>\n");
     }
     page.push_str("</body>\n</html>\n");
-    Ok(page)
+    page
 }
 
 fn escaped(text: &str) -> String {
@@ -89,75 +86,111 @@ fn cells(element: &str, texts: &[String]) -> String {
     texts.iter().map(|text| format!("<{element}>{}</{element}>", escaped(text))).collect()
 }
 
-fn bars(report: &Report<'_>, title: &str, field: &str, unit: &str) -> Plot {
-    let heights = |column| {
-        let heights = report.workloads.iter().map(|workload| report.median(workload, column, field).unwrap_or(0.0));
-        (report.name(column), heights.collect())
-    };
-    Plot {
-        title: title.to_owned(),
-        x_label: String::new(),
-        y_label: unit.to_owned(),
-        kind: Kind::Bars {
-            groups: report.workloads.iter().map(|workload| (*workload).to_owned()).collect(),
-            series: Column::ALL.map(heights).into(),
-        },
-        is_logarithmic: true,
+/// A logarithmic axis, and a row for each workload.
+struct Lines<'a> {
+    workloads: &'a [&'static str],
+    /// Logarithms of the ends.
+    lowest: f64,
+    highest: f64,
+    svg: String,
+}
+
+impl<'a> Lines<'a> {
+    /// An axis that holds all the values, and marks at those of `marks` that lie on it.
+    fn new(workloads: &'a [&'static str], values: &[f64], marks: &[f64], text: impl Fn(f64) -> String) -> Self {
+        let logarithms = || values.iter().filter(|value| **value > 0.0).map(|value| value.log2());
+        let lowest = logarithms().reduce(f64::min).unwrap_or(0.0) - 0.3;
+        let highest = logarithms().reduce(f64::max).unwrap_or(1.0) + 0.3;
+        let height = workloads.len() as f64 * ROW + 30.0;
+        let svg = format!("<svg viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" font-size=\"13\" role=\"img\">\n");
+        let mut lines = Self { workloads, lowest, highest, svg };
+        for mark in marks.iter().filter(|mark| (lowest..=highest).contains(&mark.log2())) {
+            let (class, at, foot) = (if *mark == 1.0 { "one" } else { "grid" }, lines.x(*mark), height - 22.0);
+            let _ = writeln!(
+                lines.svg,
+                "<line class=\"{class}\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"0\" y2=\"{foot:.1}\"/>\
+                 <text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+                height - 6.0,
+                text(*mark)
+            );
+        }
+        for (row, workload) in workloads.iter().enumerate() {
+            let (x, y) = (LEFT - 8.0, lines.y(row) + 4.0);
+            let _ = writeln!(lines.svg, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"end\">{}</text>", escaped(workload));
+        }
+        lines
+    }
+
+    fn x(&self, value: f64) -> f64 {
+        let share =
+            (value.max(1e-9).log2().clamp(self.lowest, self.highest) - self.lowest) / (self.highest - self.lowest);
+        LEFT + share * (WIDTH - LEFT - 30.0)
+    }
+
+    fn y(&self, row: usize) -> f64 {
+        row as f64 * ROW + ROW / 2.0
+    }
+
+    /// A dot, and a bar between two values, with a text that shows when it is pointed at.
+    fn dot(&mut self, column: Column, y: f64, [value, from, to]: [f64; 3], text: &str) {
+        let (at, from, to) = (self.x(value), self.x(from), self.x(to));
+        let _ = writeln!(
+            self.svg,
+            "<g class=\"{}\"><title>{}</title><line x1=\"{from:.1}\" x2=\"{to:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\" \
+             stroke-width=\"2\"/><circle cx=\"{at:.1}\" cy=\"{y:.1}\" r=\"4.5\" stroke-width=\"2\"/></g>",
+            column.name(),
+            escaped(text)
+        );
+    }
+
+    fn finish(self) -> String {
+        self.svg + "</svg>"
     }
 }
 
-/// The plot of ratios, on a logarithmic axis that has 1 and all of them in it.
-fn ratios(report: &Report<'_>) -> String {
-    let ratio = |workload: &str, column| report.ratio(workload, column, "operations_per_second");
-    let all = report
-        .workloads
-        .iter()
-        .flat_map(|workload| [Column::Ferrock, Column::Native].map(|column| ratio(workload, column)));
-    let all: Vec<Ratio> = all.flatten().collect();
-    let lowest = all.iter().map(|ratio| ratio.lowest).fold(1.0, f64::min).max(0.01).log2() - 0.2;
-    let highest = all.iter().map(|ratio| ratio.highest).fold(2.0, f64::max).min(100.0).log2() + 0.2;
-    let x = |ratio: f64| {
-        let share = (ratio.max(1e-9).log2().clamp(lowest, highest) - lowest) / (highest - lowest);
-        LEFT + share * (WIDTH - LEFT - 20.0)
-    };
-    let height = report.workloads.len() as f64 * ROW + 30.0;
-    let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" font-size=\"13\" role=\"img\">\n");
-    for mark in [0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0]
-        .into_iter()
-        .filter(|mark: &f64| (lowest..=highest).contains(&mark.log2()))
-    {
-        let (class, at) = (if mark == 1.0 { "one" } else { "grid" }, x(mark));
-        let _ = writeln!(
-            svg,
-            "<line class=\"{class}\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"0\" y2=\"{:.1}\"/>",
-            height - 22.0
-        );
-        let _ = writeln!(svg, "<text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{mark}</text>", height - 6.0);
-    }
-    for (index, workload) in report.workloads.iter().enumerate() {
-        let middle = index as f64 * ROW + ROW / 2.0;
-        let _ = writeln!(
-            svg,
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            LEFT - 8.0,
-            middle + 4.0,
-            escaped(workload)
-        );
-        for (column, class, shift) in [(Column::Ferrock, "ferrock", -5.0), (Column::Native, "native", 5.0)] {
-            let Some(ratio) = ratio(workload, column) else { continue };
-            let (from, to, at, y) = (x(ratio.lowest), x(ratio.highest), x(ratio.median), middle + shift);
-            let _ = writeln!(
-                svg,
-                "<g class=\"{class}\"><title>{} {:.2} ({:.2} .. {:.2})</title><line x1=\"{from:.1}\" x2=\"{to:.1}\" y1=\"{y:.1}\" \
-                 y2=\"{y:.1}\" stroke-width=\"2\"/><circle cx=\"{at:.1}\" cy=\"{y:.1}\" r=\"4\" stroke-width=\"2\"/></g>",
-                escaped(&report.name(column)),
-                ratio.median,
-                ratio.lowest,
-                ratio.highest
-            );
+/// The plot of a figure of all columns.
+fn dots(report: &Report<'_>, field: &str, unit: &str) -> String {
+    let figure = |workload: &str, column| report.median(workload, column, field);
+    let all = report.workloads.iter().flat_map(|workload| Column::ALL.map(|column| figure(workload, column)));
+    let marks: Vec<f64> = (-2..10).flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10_f64.powi(power))).collect();
+    let mut lines = Lines::new(&report.workloads, &all.flatten().collect::<Vec<_>>(), &marks, short);
+    for (row, workload) in lines.workloads.iter().enumerate() {
+        for column in Column::ALL {
+            if let Some(value) = figure(workload, column) {
+                let text = format!("{}: {} {unit}", report.name(column), digits(value));
+                lines.dot(column, lines.y(row), [value; 3], &text);
+            }
         }
     }
-    svg + "</svg>"
+    lines.finish()
+}
+
+/// A round number in few characters.
+fn short(value: f64) -> String {
+    match value {
+        millions if millions >= 1e6 => format!("{}M", millions / 1e6),
+        thousands if thousands >= 1e3 => format!("{}k", thousands / 1e3),
+        small => format!("{}", (small * 100.0).round() / 100.0),
+    }
+}
+
+/// The plot of ratios; 1 is always on the axis.
+fn ratios(report: &Report<'_>) -> String {
+    let columns = [(Column::Ferrock, -5.0), (Column::Native, 5.0)];
+    let ratio = |workload: &str, column| report.ratio(workload, column, "operations_per_second");
+    let all = report.workloads.iter().flat_map(|workload| columns.map(|(column, _)| ratio(workload, column)));
+    let ends = all.flatten().flat_map(|ratio: Ratio| [ratio.lowest, ratio.highest]).chain([1.0, 2.0]);
+    let marks = [0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0];
+    let mut lines = Lines::new(&report.workloads, &ends.collect::<Vec<_>>(), &marks, |mark| mark.to_string());
+    for (row, workload) in lines.workloads.iter().enumerate() {
+        for (column, shift) in columns {
+            if let Some(Ratio { median, lowest, highest }) = ratio(workload, column) {
+                let text = format!("{} {median:.2} ({lowest:.2} .. {highest:.2})", report.name(column));
+                lines.dot(column, lines.y(row) + shift, [median, lowest, highest], &text);
+            }
+        }
+    }
+    lines.finish()
 }
 
 #[cfg(test)]
@@ -184,7 +217,7 @@ mod tests {
             result(Column::Ferrock, speed(2500.0)),
             result(Column::Native, Err(Bad::Crashed("by <signal> 6".to_owned()))),
         ];
-        let page = page(&Report::new(&arguments, &results, Some("A & B".to_owned()))).unwrap();
+        let page = page(&Report::new(&arguments, &results, Some("A & B".to_owned())));
         for wanted in [
             "A &amp; B",
             "readrandom",
