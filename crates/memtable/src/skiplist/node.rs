@@ -150,6 +150,17 @@ impl<'a> NodeRef<'a> {
         (16..0x80).contains(&first).then(|| u64::from_be_bytes(unsafe { entry.add(1).cast::<[u8; 8]>().read() }))
     }
 
+    /// The eight bytes behind these, when the user key has sixteen and its length one byte. Must not be called on the
+    /// head.
+    #[inline]
+    pub(super) fn long_key_second(self) -> Option<u64> {
+        let entry = self.entry();
+        // SAFETY: the entry starts with the varint of the internal key's length, which has at least one byte.
+        let first = unsafe { *entry };
+        // SAFETY: an internal key of 24 bytes or more is behind its one-byte length.
+        (24..0x80).contains(&first).then(|| u64::from_be_bytes(unsafe { entry.add(9).cast::<[u8; 8]>().read() }))
+    }
+
     /// The value. Must not be called on the head.
     #[inline]
     pub(super) fn value(self) -> &'a [u8] {

@@ -685,9 +685,12 @@ fn take_if_plain<const STEPS: bool>(key: &[u8], saved_key: &mut Vec<u8>, options
     let Some((user_key, trailer)) = key.split_last_chunk::<TRAILER_SIZE>() else { return false };
     let trailer = u64::from_le_bytes(*trailer);
     let is_put = trailer as u8 == ValueType::Value as u8 && options.view.sees(SequenceNumber(trailer >> 8));
-    // Keys that differ mostly do so in their last bytes; whether the others differ is left to the general path.
+    // Keys that differ mostly do so in their last bytes.
     let has_same_length = user_key.len() == saved_key.len();
-    let differs = !STEPS || !has_same_length || user_key.last_chunk::<8>() != saved_key.last_chunk::<8>();
+    let differs = !STEPS
+        || !has_same_length
+        || user_key.last_chunk::<8>() != saved_key.last_chunk::<8>()
+        || user_key != &saved_key[..];
     let is_beyond = |upper: &Vec<u8>| options.comparator.compare(user_key, upper).is_ge();
     if !is_put || !differs || options.upper_bound.as_ref().is_some_and(is_beyond) {
         return false;
