@@ -125,7 +125,10 @@ impl Compressor {
             #[cfg(feature = "bzip2")]
             Encoder::BZip2(encoder) => encoder.compress(raw, room, out),
             #[cfg(feature = "lz4")]
-            Encoder::Lz4(encoder) => encoder.compress(raw, out),
+            Encoder::Lz4(encoder) => {
+                encoder.compress(raw, out);
+                true
+            }
             #[cfg(feature = "lz4")]
             Encoder::Lz4Hc(encoder) => {
                 encoder.compress(raw, out);

@@ -2,6 +2,8 @@
 
 use ferrock_base::{Error, Result};
 
+use super::lz4_decode;
+use super::lz4_dictionary::DictionaryEncoder;
 use super::lz4_fast::FastEncoder;
 use super::options::CompressionOptions;
 use super::output;
@@ -23,24 +25,21 @@ pub(super) fn decompress(
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let claimed = output::check_claimed_size("LZ4", claimed, payload.len().saturating_mul(MAX_EXPANSION), max_size)?;
-    // Every byte is overwritten, so what a reused vector holds need not be cleared.
-    out.resize(claimed, 0);
-    let written = match dictionary {
-        Some(dictionary) if !dictionary.is_empty() => {
-            lz4_flex::block::decompress_into_with_dict(payload, out, dictionary_tail(dictionary))
-        }
-        _ => lz4_flex::block::decompress_into(payload, out),
-    }
-    .map_err(|error| Error::corruption(format!("LZ4 block: {error}")))?;
-    output::check_exact_size("LZ4", written, claimed)
+    out.clear();
+    out.reserve(claimed);
+    let tail = dictionary_tail(dictionary.unwrap_or_default());
+    lz4_decode::decode(payload, tail, &mut out.spare_capacity_mut()[..claimed]).map_err(|damage| {
+        Error::corruption(format!("LZ4 block of {} bytes, {claimed} claimed: {damage}", payload.len()))
+    })?;
+    // SAFETY: there is room for `claimed` bytes, and the decoder has initialized all of them.
+    unsafe { out.set_len(claimed) };
+    Ok(())
 }
 
 /// The encoder of [`CompressionType::Lz4`](super::CompressionType::Lz4).
 pub(super) enum Encoder {
-    /// Acceleration 1 without dictionary: `lz4_flex`, the quickest.
-    Plain(lz4_flex::block::CompressTable),
-    /// With an acceleration factor or a dictionary: Ferrock's own.
-    Tuned(Box<FastEncoder>),
+    Plain(Box<FastEncoder>),
+    WithDictionary(Box<DictionaryEncoder>),
 }
 
 impl Encoder {
@@ -48,27 +47,18 @@ impl Encoder {
     pub(super) fn new(options: &CompressionOptions, dictionary: Option<&[u8]>) -> Self {
         let acceleration = if options.level < 0 { options.level.unsigned_abs() as usize } else { 1 };
         match dictionary {
-            None if acceleration == 1 => Self::Plain(lz4_flex::block::CompressTable::default()),
-            _ => {
-                let dictionary = dictionary_tail(dictionary.unwrap_or_default());
-                Self::Tuned(Box::new(FastEncoder::new(acceleration, dictionary)))
+            None => Self::Plain(Box::new(FastEncoder::new(acceleration))),
+            Some(dictionary) => {
+                Self::WithDictionary(Box::new(DictionaryEncoder::new(acceleration, dictionary_tail(dictionary))))
             }
         }
     }
 
     /// Appends the compressed form of `raw`, whose size fits 32 bits.
-    pub(super) fn compress(&mut self, raw: &[u8], out: &mut Vec<u8>) -> bool {
+    pub(super) fn compress(&mut self, raw: &[u8], out: &mut Vec<u8>) {
         match self {
-            Self::Plain(table) => {
-                let start = out.len();
-                out.resize(start + lz4_flex::block::get_maximum_output_size(raw.len()), 0);
-                let Ok(written) = lz4_flex::block::compress_into_with_table(raw, &mut out[start..], table) else {
-                    return false;
-                };
-                out.truncate(start + written);
-            }
-            Self::Tuned(encoder) => encoder.compress(raw, out),
+            Self::Plain(encoder) => encoder.compress(raw, out),
+            Self::WithDictionary(encoder) => encoder.compress(raw, out),
         }
-        true
     }
 }

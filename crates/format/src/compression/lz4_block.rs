@@ -17,7 +17,7 @@ pub(super) const MAX_DISTANCE: usize = 65_535;
 /// Bytes at the end that are always literals.
 pub(super) const LAST_LITERALS: usize = 5;
 /// No match begins closer than this to the end.
-const MATCH_START_MARGIN: usize = 12;
+pub(super) const MATCH_START_MARGIN: usize = 12;
 
 /// The first position at which no match may begin.
 pub(super) fn match_start_limit(size: usize) -> usize {

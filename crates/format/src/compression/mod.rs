@@ -36,7 +36,13 @@ mod lz4;
 #[cfg(any(feature = "lz4", feature = "zstd"))]
 mod lz4_block;
 #[cfg(feature = "lz4")]
+mod lz4_decode;
+#[cfg(feature = "lz4")]
+mod lz4_dictionary;
+#[cfg(feature = "lz4")]
 mod lz4_fast;
+#[cfg(all(test, feature = "lz4"))]
+mod lz4_tests;
 #[cfg(feature = "lz4")]
 mod lz4hc;
 mod options;
@@ -46,6 +52,8 @@ mod snappy;
 #[cfg(test)]
 mod tests;
 mod training;
+#[cfg(any(feature = "lz4", feature = "zstd"))]
+mod wide_copy;
 #[cfg(feature = "zlib")]
 mod zlib;
 #[cfg(feature = "zstd")]
