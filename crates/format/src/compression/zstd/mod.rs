@@ -5,6 +5,8 @@
 //! 128 KiB (a raw or run-length block exactly its size), which bounds what the
 //! frame can produce no matter what its header and the size prefix claim.
 
+#[cfg(any(not(feature = "native-codecs"), test))]
+mod decode;
 #[cfg(feature = "native-codecs")]
 mod native;
 #[cfg(not(feature = "native-codecs"))]
@@ -35,9 +37,8 @@ const LOWEST_LEVEL: i32 = zstd_rs::MIN_LEVEL;
 const HIGHEST_LEVEL: i32 = zstd_rs::MAX_LEVEL;
 
 /// The most that the frame's blocks can decode to. Fails on a frame cut short or followed by something.
-fn output_bound(frame: &[u8]) -> Result<u64> {
+fn output_bound(frame: &[u8], header: &FrameHeader) -> Result<u64> {
     let cut = || Error::corruption("zstd frame ends before its last block");
-    let header = FrameHeader::parse(frame).map_err(|error| Error::corruption(format!("zstd frame: {error}")))?;
     let mut position = header.header_len;
     let mut bound = 0u64;
     loop {
@@ -81,13 +82,14 @@ pub(super) fn decompress(
     max_size: usize,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let bound = usize::try_from(output_bound(frame)?).unwrap_or(usize::MAX);
+    let header = FrameHeader::parse(frame).map_err(|error| Error::corruption(format!("zstd frame: {error}")))?;
+    let bound = usize::try_from(output_bound(frame, &header)?).unwrap_or(usize::MAX);
     let limit = match claimed {
         Some(size) => check_claimed_size("zstd", size, bound, max_size)?,
         None => bound.min(max_size),
     };
     out.clear();
-    let consumed = backend::decompress_frame(frame, dictionary, limit, out)?;
+    let consumed = backend::decompress_frame(frame, &header, dictionary, limit, out)?;
     if consumed != frame.len() {
         return Err(Error::corruption(format!("zstd frame has {} bytes after it", frame.len() - consumed)));
     }

@@ -7,6 +7,7 @@ use std::cell::RefCell;
 
 use ferrock_base::{Error, Result};
 use zstd::zstd_safe::{CCtx, CParameter, DCtx, DDict, compress_bound, get_error_name};
+use zstd_rs::FrameHeader;
 
 thread_local! {
     static CONTEXT: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
@@ -25,6 +26,7 @@ impl ReadDictionary {
 /// Appends the content of the frame, at most `limit` bytes; returns the frame's size.
 pub(super) fn decompress_frame(
     frame: &[u8],
+    _: &FrameHeader,
     dictionary: Option<&ReadDictionary>,
     limit: usize,
     out: &mut Vec<u8>,

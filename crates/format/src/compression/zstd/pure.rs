@@ -1,52 +1,41 @@
-//! The pure Rust backend: the crate `zstd-rs`, which has no unsafe code.
+//! The backend in Rust: a decoder of our own, and the crate `zstd-rs` for encoding, which has no unsafe code.
 
 use std::cell::RefCell;
 
 use ferrock_base::{Error, Result};
 use zstd_rs::{
-    CompressionConfig, Compressor, DecoderDictionary, Decompressor, Dictionary, DictionaryFormat, EncoderDictionary,
-    FrameFormat,
+    CompressionConfig, Compressor, Dictionary, DictionaryFormat, EncoderDictionary, FrameFormat, FrameHeader,
 };
 
+use super::decode::Decoder;
+
+pub(in super::super) use super::decode::ReadDictionary;
 pub(super) use super::train::train;
 
 thread_local! {
     /// Entropy tables and the literal buffer, reused from block to block.
-    static DECOMPRESSOR: RefCell<Decompressor> = RefCell::new(Decompressor::new());
-}
-
-/// A dictionary prepared for decoding.
-pub(in super::super) struct ReadDictionary(DecoderDictionary);
-
-impl ReadDictionary {
-    /// Structured if `bytes` begin with the magic, otherwise history.
-    pub(in super::super) fn new(bytes: &[u8]) -> Result<Self> {
-        DecoderDictionary::new(parse_dictionary(bytes)?).map(Self).map_err(corrupt_dictionary)
-    }
-}
-
-fn parse_dictionary(bytes: &[u8]) -> Result<Dictionary> {
-    Dictionary::new(bytes, DictionaryFormat::Detect).map_err(corrupt_dictionary)
-}
-
-fn corrupt_dictionary(error: zstd_rs::Error) -> Error {
-    Error::corruption(format!("zstd dictionary: {error}"))
+    static DECODER: RefCell<Decoder> = RefCell::new(Decoder::new());
 }
 
 /// Appends the content of the frame, at most `limit` bytes; returns the frame's size.
 pub(super) fn decompress_frame(
     frame: &[u8],
+    header: &FrameHeader,
     dictionary: Option<&ReadDictionary>,
     limit: usize,
     out: &mut Vec<u8>,
 ) -> Result<usize> {
-    let dictionary = dictionary.map(|dictionary| &dictionary.0);
-    DECOMPRESSOR
-        .try_with(|decompressor| decompressor.borrow_mut().decompress_frame(frame, dictionary, limit, out))
-        .unwrap_or_else(|_| Decompressor::new().decompress_frame(frame, dictionary, limit, out))
-        .map_err(|error| Error::corruption(format!("zstd frame: {error}")))
+    out.reserve(limit);
+    let start = out.len();
+    let target = &mut out.spare_capacity_mut()[..limit];
+    let (written, size) = DECODER
+        .try_with(|decoder| decoder.borrow_mut().decode(frame, header, dictionary, target))
+        .unwrap_or_else(|_| Decoder::new().decode(frame, header, dictionary, target))
+        .map_err(|damage| Error::corruption(format!("zstd frame of {} bytes: {damage}", frame.len())))?;
+    // SAFETY: there is room for `limit` bytes, of which the decoder has initialized the first `written`.
+    unsafe { out.set_len(start + written) };
+    Ok(size)
 }
-
 /// Encodes frames at one level.
 pub(super) struct FrameEncoder {
     compressor: Compressor,
@@ -78,4 +67,9 @@ impl FrameEncoder {
 
 fn invalid(error: zstd_rs::Error) -> Error {
     Error::invalid_argument(format!("zstd compressor: {error}"))
+}
+
+fn parse_dictionary(bytes: &[u8]) -> Result<Dictionary> {
+    Dictionary::new(bytes, DictionaryFormat::Detect)
+        .map_err(|error| Error::corruption(format!("zstd dictionary: {error}")))
 }
