@@ -17,7 +17,7 @@
 use std::ptr;
 
 use super::lz4_block::{LAST_LITERALS, MAX_DISTANCE, MIN_MATCH, match_start_limit, max_output_size, put_last_literals};
-use super::wide_copy::{copy_16, copy_wide};
+use super::wide_copy::{agreement, copy_16, copy_wide, read_8};
 
 const SMALL_TABLE_BITS: u32 = 13;
 const LARGE_TABLE_BITS: u32 = 12;
@@ -26,8 +26,6 @@ const SKIP_TRIGGER_SHIFT: usize = 6;
 const MAX_ACCELERATION: usize = 65_537;
 /// What a sequence takes besides its literals and their long length, and what a wide copy writes beyond.
 const SEQUENCE_RESERVE: usize = 16 + super::wide_copy::SURPLUS;
-/// Every read of the input at a position where a match may begin, and at a candidate before it: eight bytes.
-const READ_WIDTH: usize = 8;
 
 /// An entry of a table of positions.
 trait Slot: Copy + Default {
@@ -103,39 +101,6 @@ impl FastEncoder {
         };
         put_last_literals(out, &raw[anchor..]);
     }
-}
-
-/// The eight bytes at `position`.
-///
-/// # Safety
-/// `position + 8 <= raw.len()`.
-#[inline(always)]
-unsafe fn read_8(raw: &[u8], position: usize) -> u64 {
-    debug_assert!(position + READ_WIDTH <= raw.len());
-    // SAFETY: the caller's promise.
-    u64::from_le_bytes(unsafe { ptr::read_unaligned(raw.as_ptr().add(position).cast()) })
-}
-
-/// In how many bytes `raw` agrees at `before` and at `position`, up to `end`.
-///
-/// # Safety
-/// `before < position <= end <= raw.len()`.
-#[inline(always)]
-unsafe fn agreement(raw: &[u8], before: usize, position: usize, end: usize) -> usize {
-    debug_assert!(before < position && position <= end && end <= raw.len());
-    let mut length = 0;
-    while position + length + READ_WIDTH <= end {
-        // SAFETY: eight bytes lie before `end` at `position + length`, and so at `before + length`.
-        let difference = unsafe { read_8(raw, before + length) ^ read_8(raw, position + length) };
-        if difference != 0 {
-            return length + (difference.trailing_zeros() / 8) as usize;
-        }
-        length += READ_WIDTH;
-    }
-    while position + length < end && raw[before + length] == raw[position + length] {
-        length += 1;
-    }
-    length
 }
 
 /// Appends all sequences with a match; returns where the last literals begin.

@@ -1,4 +1,4 @@
-//! Copies in wide steps for the hot loops of decoders and encoders, and the repetition of a match.
+//! Copies in wide steps for the hot loops of decoders and encoders, the repetition of a match, and wide reads.
 //!
 //! A loop that knows how much room is left on both sides copies 16 bytes where it needs 5: the surplus is overwritten
 //! by what follows. Each function here says how far it reads and writes beyond the length it is given, [`SURPLUS`] at
@@ -8,6 +8,9 @@ use std::ptr;
 
 /// No function here reads or writes further than this beyond the length it is given.
 pub(super) const SURPLUS: usize = 64;
+
+/// What [`read_8`] reads.
+const READ_WIDTH: usize = 8;
 
 /// For distances below 8: the factor that repeats a pattern of that many bytes through eight.
 const REPEAT: [u64; 8] = [
@@ -132,4 +135,37 @@ unsafe fn repeat_pattern(to: *mut u8, distance: usize, length: usize) {
         unsafe { ptr::write_unaligned(to.add(done).cast(), pattern) };
         done += step;
     }
+}
+
+/// The eight bytes at `position`.
+///
+/// # Safety
+/// `position + 8 <= raw.len()`.
+#[inline(always)]
+pub(super) unsafe fn read_8(raw: &[u8], position: usize) -> u64 {
+    debug_assert!(position + READ_WIDTH <= raw.len());
+    // SAFETY: the caller's promise.
+    u64::from_le_bytes(unsafe { ptr::read_unaligned(raw.as_ptr().add(position).cast()) })
+}
+
+/// In how many bytes `raw` agrees at `before` and at `position`, up to `end`.
+///
+/// # Safety
+/// `before < position <= end <= raw.len()`.
+#[inline(always)]
+pub(super) unsafe fn agreement(raw: &[u8], before: usize, position: usize, end: usize) -> usize {
+    debug_assert!(before < position && position <= end && end <= raw.len());
+    let mut length = 0;
+    while position + length + READ_WIDTH <= end {
+        // SAFETY: eight bytes lie before `end` at `position + length`, and so at `before + length`.
+        let difference = unsafe { read_8(raw, before + length) ^ read_8(raw, position + length) };
+        if difference != 0 {
+            return length + (difference.trailing_zeros() / 8) as usize;
+        }
+        length += READ_WIDTH;
+    }
+    while position + length < end && raw[before + length] == raw[position + length] {
+        length += 1;
+    }
+    length
 }

@@ -7,6 +7,8 @@
 
 #[cfg(any(not(feature = "native-codecs"), test))]
 mod decode;
+#[cfg(any(not(feature = "native-codecs"), test))]
+mod encode;
 #[cfg(feature = "native-codecs")]
 mod native;
 #[cfg(not(feature = "native-codecs"))]
@@ -35,6 +37,19 @@ const MAX_BLOCK_SIZE: u64 = 128 << 10;
 const DEFAULT_LEVEL: i32 = 3;
 const LOWEST_LEVEL: i32 = zstd_rs::MIN_LEVEL;
 const HIGHEST_LEVEL: i32 = zstd_rs::MAX_LEVEL;
+
+/// True if the processor has the instructions for bits that hot loops are compiled for a second time.
+#[cfg(all(target_arch = "x86_64", any(not(feature = "native-codecs"), test)))]
+fn has_bmi2() -> bool {
+    std::is_x86_feature_detected!("bmi1")
+        && std::is_x86_feature_detected!("bmi2")
+        && std::is_x86_feature_detected!("lzcnt")
+}
+
+#[cfg(all(not(target_arch = "x86_64"), any(not(feature = "native-codecs"), test)))]
+fn has_bmi2() -> bool {
+    false
+}
 
 /// The most that the frame's blocks can decode to. Fails on a frame cut short or followed by something.
 fn output_bound(frame: &[u8], header: &FrameHeader) -> Result<u64> {

@@ -8,6 +8,7 @@ use zstd_rs::{
 };
 
 use super::decode::Decoder;
+use super::encode::FastEncoder;
 
 pub(in super::super) use super::decode::ReadDictionary;
 pub(super) use super::train::train;
@@ -38,6 +39,8 @@ pub(super) fn decompress_frame(
 }
 /// Encodes frames at one level.
 pub(super) struct FrameEncoder {
+    /// For most inputs at the fast levels, without a dictionary.
+    fast: Option<FastEncoder>,
     compressor: Compressor,
     dictionary: Option<EncoderDictionary>,
 }
@@ -56,11 +59,15 @@ impl FrameEncoder {
             Some(bytes) => Some(EncoderDictionary::new(&parse_dictionary(bytes)?, level).map_err(invalid)?),
             None => None,
         };
-        Ok(Self { compressor: Compressor::new(config).map_err(invalid)?, dictionary })
+        let fast = if dictionary.is_none() { FastEncoder::new(level, checksum) } else { None };
+        Ok(Self { fast, compressor: Compressor::new(config).map_err(invalid)?, dictionary })
     }
 
     /// Appends one frame.
     pub(super) fn compress(&mut self, raw: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        if self.fast.as_mut().is_some_and(|fast| fast.compress(raw, out)) {
+            return Ok(());
+        }
         self.compressor.compress(raw, self.dictionary.as_ref(), out).map_err(invalid)
     }
 }

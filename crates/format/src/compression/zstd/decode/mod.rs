@@ -84,18 +84,6 @@ pub(super) struct Decoder {
     has_bmi2: bool,
 }
 
-#[cfg(target_arch = "x86_64")]
-fn has_bmi2() -> bool {
-    std::is_x86_feature_detected!("bmi1")
-        && std::is_x86_feature_detected!("bmi2")
-        && std::is_x86_feature_detected!("lzcnt")
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn has_bmi2() -> bool {
-    false
-}
-
 impl Decoder {
     pub(super) fn new() -> Self {
         Self {
@@ -106,7 +94,7 @@ impl Decoder {
             sources: [Source::Nowhere; 3],
             repeat_offsets: FIRST_REPEAT_OFFSETS,
             literals: Vec::new(),
-            has_bmi2: has_bmi2(),
+            has_bmi2: super::has_bmi2(),
         }
     }
 
