@@ -7,13 +7,16 @@ const MAX_STATES: usize = 512;
 /// Bits that are written from the lowest up; a reader begins at the end.
 pub(super) struct BitWriter<'a> {
     out: &'a mut Vec<u8>,
+    /// Where the next whole bytes go: at or behind the vector's length, within its capacity. All before is initialized.
+    position: usize,
+    capacity: usize,
     pending: u64,
     count: u32,
 }
 
 impl<'a> BitWriter<'a> {
     pub(super) fn new(out: &'a mut Vec<u8>) -> Self {
-        Self { out, pending: 0, count: 0 }
+        Self { position: out.len(), capacity: out.capacity(), out, pending: 0, count: 0 }
     }
 
     /// Adds `count` bits; between two flushes 56 at most.
@@ -27,21 +30,30 @@ impl<'a> BitWriter<'a> {
     /// Writes the whole bytes of what is pending.
     #[inline(always)]
     pub(super) fn flush(&mut self) {
-        let bytes = (self.count >> 3) as usize;
-        let len = self.out.len();
-        if self.out.capacity() - len < 8 {
-            self.out.reserve(64);
+        if self.capacity - self.position < 8 {
+            self.grow();
         }
-        // SAFETY: there is room for eight bytes, all of which are written; the first `bytes` (seven at most) are kept.
+        // SAFETY: there is room for eight bytes, all of which are written; up to seven of them are kept.
         unsafe {
-            std::ptr::write_unaligned(self.out.as_mut_ptr().add(len).cast(), self.pending.to_le_bytes());
-            self.out.set_len(len + bytes);
+            let to = self.out.as_mut_ptr().add(self.position);
+            std::ptr::write_unaligned(to.cast(), self.pending.to_le_bytes());
         }
-        self.pending >>= (bytes as u32 * 8) & 63;
+        self.position += (self.count >> 3) as usize & 7;
+        self.pending >>= self.count & 56;
         self.count &= 7;
     }
 
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        // SAFETY: what `position` promises.
+        unsafe { self.out.set_len(self.position) };
+        self.out.reserve(64);
+        self.capacity = self.out.capacity();
+    }
+
     /// Ends a stream that is read from its end: a 1 tells where.
+    #[inline(always)]
     pub(super) fn finish_stream(mut self) {
         self.flush();
         self.put(1, 1);
@@ -49,8 +61,11 @@ impl<'a> BitWriter<'a> {
     }
 
     /// Writes what is left.
+    #[inline(always)]
     pub(super) fn finish(mut self) {
         self.flush();
+        // SAFETY: what `position` promises.
+        unsafe { self.out.set_len(self.position) };
         if self.count > 0 {
             self.out.push(self.pending as u8);
         }

@@ -58,8 +58,9 @@ static LITERAL_LENGTH_CODES: [u8; 64] = [
     21, 22, 22, 22, 22, 22, 22, 22, 22, 23, 23, 23, 23, 23, 23, 23, 23, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24,
     24, 24, 24, 24,
 ];
-static LITERAL_LENGTH_BITS: [u8; 36] =
-    [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
+static LITERAL_LENGTH_BITS: [u8; 64] = padded(&[
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
+]);
 /// Codes of short match lengths, from 3 on.
 static MATCH_LENGTH_CODES: [u8; 128] = [
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30,
@@ -68,10 +69,20 @@ static MATCH_LENGTH_CODES: [u8; 128] = [
     41, 41, 41, 41, 41, 41, 41, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42,
     42, 42, 42, 42, 42, 42, 42, 42, 42, 42,
 ];
-static MATCH_LENGTH_BITS: [u8; 53] = [
+static MATCH_LENGTH_BITS: [u8; 64] = padded(&[
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2,
     3, 3, 4, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
-];
+]);
+
+const fn padded(bits: &[u8]) -> [u8; 64] {
+    let mut all = [0; 64];
+    let mut code = 0;
+    while code < bits.len() {
+        all[code] = bits[code];
+        code += 1;
+    }
+    all
+}
 
 #[inline(always)]
 fn literal_length_code(length: u32) -> u8 {
@@ -226,8 +237,8 @@ fn put_stream(sequences: &[Sequence], codes: &[[u8; 3]], tables: [&EncodeTable; 
 #[inline(always)]
 fn put_extra_bits(sequence: &Sequence, codes: &[u8; 3], writer: &mut BitWriter<'_>) {
     let low = |value: u32, bits: u32| u64::from(value & ((1 << bits) - 1));
-    let literal_bits = u32::from(LITERAL_LENGTH_BITS[usize::from(codes[0]) % LITERAL_LENGTH_BITS.len()]);
-    let match_bits = u32::from(MATCH_LENGTH_BITS[usize::from(codes[2]) % MATCH_LENGTH_BITS.len()]);
+    let literal_bits = u32::from(LITERAL_LENGTH_BITS[usize::from(codes[0] & 63)]);
+    let match_bits = u32::from(MATCH_LENGTH_BITS[usize::from(codes[2] & 63)]);
     let offset_bits = u32::from(codes[1]);
     writer.put(low(sequence.literals, literal_bits), literal_bits);
     writer.put(low(sequence.length - 3, match_bits), match_bits);
