@@ -25,6 +25,7 @@ impl Distribution {
     }
 
     /// Reads a description of symbols up to `max_symbol` (255 at most); returns its size, too.
+    #[inline(always)]
     pub(super) fn read(bytes: &[u8], max_symbol: usize, max_bits: u32) -> Result<(Self, usize), Damage> {
         let mut input = ForwardBits::new(bytes);
         let bits = (input.peek() & 15) + 5;
@@ -146,6 +147,7 @@ impl Distribution {
 }
 
 /// Decodes the weights of a Huffman code; returns how many there are.
+#[inline(always)]
 pub(super) fn decode_weights(bytes: &[u8], weights: &mut [u8; 256]) -> Result<usize, Damage> {
     let (distribution, size) = Distribution::read(bytes, 255, MAX_WEIGHT_BITS)?;
     // (symbol, bits, base of the next state)

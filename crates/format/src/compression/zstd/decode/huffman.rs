@@ -37,6 +37,7 @@ impl HuffmanTable {
     }
 
     /// Reads a description and fills the table; returns the description's size.
+    #[inline(always)]
     pub(super) fn read(&mut self, bytes: &[u8]) -> Result<usize, Damage> {
         let first = usize::from(*bytes.first().ok_or(BAD_TABLE)?);
         let mut weights = [0u8; 256];
@@ -58,6 +59,7 @@ impl HuffmanTable {
     }
 
     /// `weights[..count]` are those of the description, the next one follows from them. All behind are 0.
+    #[inline(always)]
     fn fill(&mut self, weights: &mut [u8; 256], count: usize) -> Result<(), Damage> {
         let mut ranks = [0usize; MAX_BITS as usize + 1];
         let mut total = 0u32;

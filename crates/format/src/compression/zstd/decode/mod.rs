@@ -166,6 +166,34 @@ impl Decoder {
         dictionary: Option<&ReadDictionary>,
         out: &mut Output<'_>,
     ) -> Result<(), Damage> {
+        #[cfg(target_arch = "x86_64")]
+        if self.has_bmi2 {
+            // SAFETY: the processor has what the function is compiled for.
+            return unsafe { self.block_with_bmi2(block, max_block, dictionary, out) };
+        }
+        self.block_anywhere(block, max_block, dictionary, out)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "bmi1,bmi2,lzcnt")]
+    fn block_with_bmi2(
+        &mut self,
+        block: &[u8],
+        max_block: usize,
+        dictionary: Option<&ReadDictionary>,
+        out: &mut Output<'_>,
+    ) -> Result<(), Damage> {
+        self.block_anywhere(block, max_block, dictionary, out)
+    }
+
+    #[inline(always)]
+    fn block_anywhere(
+        &mut self,
+        block: &[u8],
+        max_block: usize,
+        dictionary: Option<&ReadDictionary>,
+        out: &mut Output<'_>,
+    ) -> Result<(), Damage> {
         // Out of `self`, as the literals are borrowed while the sequences change what else there is.
         let mut buffer = std::mem::take(&mut self.literals);
         let result = self.sections(block, max_block, dictionary, &mut buffer, out);
@@ -173,6 +201,7 @@ impl Decoder {
         result
     }
 
+    #[inline(always)]
     fn sections(
         &mut self,
         block: &[u8],
@@ -222,6 +251,7 @@ impl Decoder {
         self.sequences(behind, literals, tables, out)
     }
 
+    #[inline(always)]
     fn sequences(
         &mut self,
         section: &[u8],

@@ -157,6 +157,7 @@ impl SequenceTable {
     }
 
     /// Reads a description; returns its size.
+    #[inline(always)]
     pub(super) fn read(&mut self, bytes: &[u8], kind: Kind) -> Result<usize, Damage> {
         let (max_symbol, max_bits) = kind.limits();
         let (distribution, size) = Distribution::read(bytes, max_symbol, max_bits)?;
@@ -164,6 +165,7 @@ impl SequenceTable {
         Ok(size)
     }
 
+    #[inline(always)]
     fn fill(&mut self, distribution: &Distribution, kind: Kind) {
         self.bits = distribution.bits;
         let (codes, states) = (kind.codes(), &mut *self.states);
