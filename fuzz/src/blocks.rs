@@ -1,6 +1,6 @@
 //! The parts of a table file: footer, blocks, properties, filters, compressed payloads.
 
-use crate::split_selector;
+use crate::{codecs, split_selector};
 use ferrock_base::comparator::{Comparator, InternalComparator};
 use ferrock_base::{InternalIterator, SequenceNumber};
 use ferrock_format::block::{
@@ -210,8 +210,13 @@ pub fn decompress(data: &[u8]) {
     let decode = |bytes: &[u8]| {
         compression::decompress(compression_type, bytes, format_version, dictionary.as_ref(), MAX_DECOMPRESSED_BYTES)
     };
-    if let Ok(content) = decode(payload) {
+    let decoded = decode(payload);
+    if let Ok(content) = &decoded {
         assert!(content.len() <= MAX_DECOMPRESSED_BYTES);
+    }
+    if format_version != 1 {
+        let dictionary = dictionary.as_ref().map_or(&[][..], Dictionary::bytes);
+        codecs::compare_with_c(compression_type, payload, dictionary, MAX_DECOMPRESSED_BYTES, decoded.ok());
     }
     let _ = zstd_frame_decompress(payload, MAX_DECOMPRESSED_BYTES).map(|content| assert!(content.len() <= 1 << 20));
     if selector & 32 == 0 || format_version == 1 || !compression_type.is_supported() {

@@ -9,6 +9,7 @@
 //! Selecting an option takes a byte from the *front* of the input, so that seeds stay readable: `option byte, payload`.
 
 mod blocks;
+mod codecs;
 pub mod database;
 mod memtable;
 mod records;
