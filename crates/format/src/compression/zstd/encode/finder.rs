@@ -330,6 +330,7 @@ struct Table<'a> {
 impl Table<'_> {
     #[inline(always)]
     fn put(&mut self, hash: usize, position: usize) {
+        debug_assert!(hash < self.slots.len());
         // SAFETY: `hash` has `64 - shift` bits, and the table so many slots.
         unsafe { *self.slots.get_unchecked_mut(hash) = self.base + position as u32 };
     }
@@ -351,6 +352,7 @@ impl Table<'_> {
 
     #[inline(always)]
     fn swap(&mut self, hash: usize, position: usize, raw: &[u8]) -> (usize, u64) {
+        debug_assert!(hash < self.slots.len());
         // SAFETY: `hash` has `64 - shift` bits, and the table so many slots.
         let slot = unsafe { self.slots.get_unchecked_mut(hash) };
         // What is void becomes large, and then `position`.
