@@ -90,7 +90,7 @@ impl StartedRead {
         if is_limited(&*self.range.file, &self.context) {
             return self.by_threads();
         }
-        if let Some(read) = self.from_page_cache(layer) {
+        if let Some(read) = self.ask_page_cache(layer) {
             return PendingState::Ready(Ok(read));
         }
         match start_on_ring(layer, &*self.range.file, begun, self.range.label, &self.context) {
@@ -100,7 +100,7 @@ impl StartedRead {
     }
 
     /// The bytes, if the page cache has them.
-    fn from_page_cache(&self, layer: &ReadLayer) -> Option<ReadBuffer> {
+    fn ask_page_cache(&self, layer: &ReadLayer) -> Option<ReadBuffer> {
         let FileRange { file, offset, length, label } = &self.range;
         let placed = self.range.placed(&self.context)?;
         let mut memory = layer.take_memory(placed.length).ok()?;
