@@ -345,6 +345,21 @@ fn large_lz4_blocks_round_trip() {
     compressed_size(CompressionType::Lz4, -2, &raw);
 }
 
+/// What a frame may hold by its blocks is not what it holds.
+#[cfg(feature = "zstd")]
+#[test]
+fn frames_of_unknown_size_keep_no_more_memory_than_they_need() {
+    const HEADER: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38];
+    // A compressed block of raw literals, without sequences.
+    let hello = [HEADER, &[0x3d, 0, 0, 0x28], b"hello", &[0]].concat();
+    let content = zstd_frame_decompress(&hello, 1 << 30).unwrap();
+    assert_eq!(content, b"hello");
+    assert!(content.capacity() <= 8192, "{}", content.capacity());
+    // Three bytes that would count as 128 KiB each.
+    let empty = [HEADER, &[0x04, 0, 0].repeat(40_000), &[0x05, 0, 0]].concat();
+    assert!(zstd_frame_decompress(&empty, usize::MAX).unwrap_err().is_corruption());
+}
+
 #[test]
 fn bare_zstd_frames_round_trip() {
     for size in [0usize, 1, 100, 40_000, 500_000] {

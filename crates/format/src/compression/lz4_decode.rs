@@ -10,9 +10,9 @@
 //! [`OUTPUT_MARGIN`]). Longer lengths are looked at. What comes too close to an end is left to [`careful`], which
 //! copies exactly.
 //!
-//! What is accepted is what the C library accepts in a buffer of the claimed size: no match begins within the last
-//! twelve bytes of the output or ends within the last five, the input ends with literals, and they end the output. (The
-//! one exception: a distance of 0, which no encoder writes, is refused here.)
+//! What is accepted is what the format allows in a buffer of the claimed size: no match begins within the last twelve
+//! bytes of the output or ends within the last five, the input ends with literals, and they end the output. The C
+//! library does not look at the last five bytes everywhere, and takes a distance of 0, which no encoder writes.
 //!
 //! Speeds beside C's are in `docs/dependencies.md`. Tried and lost: `lz4_flex`, safe (0.73 to 0.86 of C) and with its
 //! unsafe code (0.55 to 0.87); loads of 16 bytes for short matches (they wait for stores); steps of 32 bytes for longer
@@ -76,9 +76,9 @@ fn fast(input: &[u8], dictionary: &[u8], out: &mut [MaybeUninit<u8>]) -> Result<
         return Ok(Progress { read: 0, written: 0 });
     }
     const { assert!(INPUT_MARGIN <= SURPLUS && OUTPUT_MARGIN <= WIDE_OUTPUT_MARGIN) };
-    let (source, target) = (input.as_ptr(), out.as_mut_ptr().cast::<u8>());
+    let (source, mut target) = (input.as_ptr(), out.as_mut_ptr().cast::<u8>());
     // SAFETY: both slices are longer than each of the margins.
-    let (input_limit, wide_input_limit, output_limit, wide_output_limit) = unsafe {
+    let (input_limit, wide_input_limit, mut output_limit, mut wide_output_limit) = unsafe {
         (
             source.add(input.len() - INPUT_MARGIN),
             source.add(input.len() - SURPLUS),
@@ -86,9 +86,10 @@ fn fast(input: &[u8], dictionary: &[u8], out: &mut [MaybeUninit<u8>]) -> Result<
             target.add(out.len() - WIDE_OUTPUT_MARGIN),
         )
     };
+    let target_address = target.addr();
     let progress = |read: *const u8, write: *mut u8| Progress {
         read: read.addr() - source.addr(),
-        written: write.addr() - target.addr(),
+        written: write.addr() - target_address,
     };
     // Both stay within their slices. All of the output before `write` is initialized.
     let (mut read, mut write) = (source, target);
@@ -170,7 +171,14 @@ fn fast(input: &[u8], dictionary: &[u8], out: &mut [MaybeUninit<u8>]) -> Result<
             // the bytes before it, which are initialized.
             unsafe { copy_match(write, progress(read, write).written, distance, length) };
         } else {
-            exact_match(dictionary, out, progress(read, write).written, distance, length)?;
+            let written = progress(read, write).written;
+            exact_match(dictionary, out, written, distance, length)?;
+            // `out` was borrowed anew, which voids the pointers that were derived from it before.
+            target = out.as_mut_ptr().cast::<u8>();
+            // SAFETY: as above; `written` bytes of `out` are.
+            (write, output_limit, wide_output_limit) = unsafe {
+                (target.add(written), target.add(out.len() - OUTPUT_MARGIN), target.add(out.len() - WIDE_OUTPUT_MARGIN))
+            };
         }
         // SAFETY: either way the match lies within the output.
         write = unsafe { write.add(length) };

@@ -31,8 +31,12 @@ use super::output::{check_claimed_size, check_exact_size};
 
 pub(super) use backend::ReadDictionary;
 
+/// What a frame of unknown size may leave unused.
+const MAX_UNUSED_BYTES: usize = 4096;
 /// No block of a frame decodes to more than this.
 const MAX_BLOCK_SIZE: u64 = 128 << 10;
+/// A compressed block has a header of its literals and a count of its sequences.
+const MIN_COMPRESSED_BLOCK: u32 = 2;
 /// The level that Zstandard takes for 0 and for "default".
 const DEFAULT_LEVEL: i32 = 3;
 const LOWEST_LEVEL: i32 = zstd_rs::MIN_LEVEL;
@@ -64,6 +68,9 @@ fn output_bound(frame: &[u8], header: &FrameHeader) -> Result<u64> {
         let (stored, decoded) = match (word >> 1) & 3 {
             0 => (size as usize, u64::from(size)),
             1 => (1, u64::from(size)),
+            2 if size < MIN_COMPRESSED_BLOCK => {
+                return Err(Error::corruption(format!("zstd frame has a compressed block of {size} bytes")));
+            }
             2 => (size as usize, MAX_BLOCK_SIZE),
             _ => return Err(Error::corruption("zstd frame has a block of the reserved type")),
         };
@@ -108,10 +115,14 @@ pub(super) fn decompress(
     if consumed != frame.len() {
         return Err(Error::corruption(format!("zstd frame has {} bytes after it", frame.len() - consumed)));
     }
-    match claimed {
-        Some(_) => check_exact_size("zstd", out.len(), limit),
-        None => Ok(()),
+    if claimed.is_some() {
+        return check_exact_size("zstd", out.len(), limit);
     }
+    // A frame that does not tell its size has room for 128 KiB from each of its blocks.
+    if out.capacity() > 2 * out.len() + MAX_UNUSED_BYTES {
+        out.shrink_to_fit();
+    }
+    Ok(())
 }
 
 /// A reusable encoder with its match tables and, if given, a dictionary indexed for its level.

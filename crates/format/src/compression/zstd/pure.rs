@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use ferrock_base::{Error, Result};
+use ferrock_base::{Error, ErrorKind, Result};
 use zstd_rs::{
     CompressionConfig, Compressor, Dictionary, DictionaryFormat, EncoderDictionary, FrameFormat, FrameHeader,
 };
@@ -26,7 +26,12 @@ pub(super) fn decompress_frame(
     limit: usize,
     out: &mut Vec<u8>,
 ) -> Result<usize> {
-    out.reserve(limit);
+    out.try_reserve(limit).map_err(|_| {
+        Error::new(
+            ErrorKind::MemoryLimit,
+            format!("no memory for the {limit} bytes that a zstd frame of {} bytes may hold", frame.len()),
+        )
+    })?;
     let start = out.len();
     let target = &mut out.spare_capacity_mut()[..limit];
     let (written, size) = DECODER
@@ -37,6 +42,7 @@ pub(super) fn decompress_frame(
     unsafe { out.set_len(start + written) };
     Ok(size)
 }
+
 /// Encodes frames at one level.
 pub(super) struct FrameEncoder {
     /// For most inputs at the fast levels, without a dictionary.

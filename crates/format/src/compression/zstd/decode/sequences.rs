@@ -156,7 +156,7 @@ fn execute_anywhere(
     }
     let [mut first, mut second, mut third] = repeat_offsets.map(|offset| offset as usize);
     let literal_bytes = literals.bytes.as_ptr();
-    let target = out.memory.as_mut_ptr().cast::<u8>();
+    let mut target = out.memory.as_mut_ptr().cast::<u8>();
     // How far wide copies may come.
     let wide_end = out.block_end.min(out.memory.len().saturating_sub(SURPLUS));
     let mut written = out.written;
@@ -221,6 +221,8 @@ fn execute_anywhere(
             out.written = written;
             out.put(&literals.from(used_literals)[..literal_length])?;
             out.put_match_exactly(offset, match_length)?;
+            // The memory was borrowed anew, which voids the pointer that was derived from it before.
+            target = out.memory.as_mut_ptr().cast::<u8>();
         }
         written = end;
         used_literals += literal_length;
