@@ -58,6 +58,15 @@ const TASKS: &[Task] = &[
         run: tasks::asan,
     },
     Task {
+        name: "miri",
+        arguments: "[test ...]",
+        what: "the codecs' tests under Miri (nightly), two minutes",
+        more: "Looks for what the language leaves undefined and no sanitizer sees, such as pointers that a later borrow\n\
+               made void. Adds the component `miri` to the nightly toolchain where it is missing. Tests try fewer and\n\
+               smaller cases under it. With names, those tests of `ferrock-format`.",
+        run: tasks::miri,
+    },
+    Task {
         name: "models",
         arguments: "[package ...]",
         what: "the shuttle models of lock-free code and hand-overs",
@@ -216,7 +225,7 @@ fn help() {
     }
     println!(
         "\nBefore a commit: check, test, tree-check. After touching a decoder: fuzz TARGET. After touching unsafe or\n\
-         lock-free code: asan and models. All of it: ci."
+         lock-free code: asan and models; a codec: miri. All of it: ci."
     );
 }
 

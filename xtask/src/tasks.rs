@@ -42,6 +42,23 @@ pub(crate) fn asan(packages: &[String]) -> Outcome {
     run(test)
 }
 
+/// The codecs' tests under Miri, which sees what no sanitizer does: a pointer that a later borrow made void.
+pub(crate) fn miri(arguments: &[String]) -> Outcome {
+    if output(command("rustup", &["run", "nightly", "cargo", "miri", "--version"])).is_err() {
+        run(command("rustup", &["component", "add", "--toolchain", "nightly", "miri", "rust-src"]))?;
+    }
+    let mut test = nightly_cargo(&["miri", "test", "--lib", "-p", "ferrock-format", "--no-default-features"])?;
+    test.args(["--features", "lz4,zstd", "--"]);
+    if arguments.is_empty() {
+        test.args(["compression::lz4", "compression::zstd"]);
+    }
+    test.args(arguments);
+    test.env("CARGO_TARGET_DIR", target_dir().join("miri"));
+    // Property tests keep their failures in files.
+    test.env("MIRIFLAGS", "-Zmiri-disable-isolation");
+    run(test)
+}
+
 pub(crate) fn models(packages: &[String]) -> Outcome {
     let default = ["ferrock-memtable", "ferrock-cache", "ferrock-vfs", "ferrock-engine"].map(str::to_owned);
     for package in if packages.is_empty() { &default[..] } else { packages } {

@@ -59,7 +59,7 @@ impl Drop for OutsideChange<'_> {
 /// The options of a family as they are now.
 pub(crate) struct FamilyOptions {
     current: ArcSwap<ColumnFamilyOptions>,
-    /// Copies of what every write asks for: two loads, where the options cost forty instructions.
+    /// Copies of what every write asks for: a load each, where those of the options take about fifty instructions.
     write_buffer_size: AtomicUsize,
     memtable_max_range_deletions: AtomicU32,
 }

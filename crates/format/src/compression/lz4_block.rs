@@ -14,6 +14,10 @@
 pub(super) const MIN_MATCH: usize = 4;
 /// Matches reach back at most this far.
 pub(super) const MAX_DISTANCE: usize = 65_535;
+/// Misses in a row, as a power of two, after which an encoder's stride grows by one.
+pub(super) const SKIP_TRIGGER_SHIFT: usize = 6;
+/// The largest acceleration factor, as in the C library.
+pub(super) const MAX_ACCELERATION: usize = 65_537;
 /// Bytes at the end that are always literals.
 pub(super) const LAST_LITERALS: usize = 5;
 /// No match begins closer than this to the end.

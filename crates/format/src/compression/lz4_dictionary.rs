@@ -4,16 +4,13 @@
 //! in a row the stride grows by one, starting from the acceleration factor.
 
 use super::lz4_block::{
-    LAST_LITERALS, MAX_DISTANCE, MIN_MATCH, common_prefix, dictionary_match, hash, match_start_limit, max_output_size,
-    put_last_literals, put_sequence, read_u32,
+    LAST_LITERALS, MAX_ACCELERATION, MAX_DISTANCE, MIN_MATCH, SKIP_TRIGGER_SHIFT, common_prefix, dictionary_match,
+    hash, match_start_limit, max_output_size, put_last_literals, put_sequence, read_u32,
 };
 
 const TABLE_BITS: u32 = 12;
 /// The dictionary's table is filled once and may be larger.
 const DICTIONARY_TABLE_BITS: u32 = 14;
-/// Misses before the stride grows.
-const SKIP_TRIGGER_SHIFT: usize = 6;
-const MAX_ACCELERATION: usize = 65_537;
 
 /// A position plus one; zero is empty.
 type Slot = u32;

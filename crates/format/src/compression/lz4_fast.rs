@@ -16,14 +16,14 @@
 
 use std::ptr;
 
-use super::lz4_block::{LAST_LITERALS, MAX_DISTANCE, MIN_MATCH, match_start_limit, max_output_size, put_last_literals};
+use super::lz4_block::{
+    LAST_LITERALS, MAX_ACCELERATION, MAX_DISTANCE, MIN_MATCH, SKIP_TRIGGER_SHIFT, hash, match_start_limit,
+    max_output_size, put_last_literals,
+};
 use super::wide_copy::{agreement, copy_16, copy_wide, read_8};
 
 const SMALL_TABLE_BITS: u32 = 13;
 const LARGE_TABLE_BITS: u32 = 12;
-/// Misses before the stride grows.
-const SKIP_TRIGGER_SHIFT: usize = 6;
-const MAX_ACCELERATION: usize = 65_537;
 /// What a sequence takes besides its literals and their long length, and what a wide copy writes beyond.
 const SEQUENCE_RESERVE: usize = 16 + super::wide_copy::SURPLUS;
 
@@ -54,7 +54,7 @@ impl Slot for u16 {
 
     #[inline(always)]
     fn hash(bytes: u64) -> usize {
-        ((bytes as u32).wrapping_mul(2_654_435_761) >> (32 - SMALL_TABLE_BITS)) as usize
+        hash(bytes as u32, SMALL_TABLE_BITS)
     }
 }
 
@@ -139,7 +139,7 @@ fn encode_to<S: Slot>(table: &mut Vec<S>, acceleration: usize, raw: &[u8], write
     swap(hash_at(0), 0);
     let (mut anchor, mut position) = (0, 1);
     let mut next_hash = hash_at(1);
-    'search: loop {
+    loop {
         // Look for a match from `position` on.
         let mut misses = acceleration << SKIP_TRIGGER_SHIFT;
         let mut next = position;
@@ -187,7 +187,6 @@ fn encode_to<S: Slot>(table: &mut Vec<S>, acceleration: usize, raw: &[u8], write
             return anchor;
         }
         next_hash = hash_at(position);
-        continue 'search;
     }
 }
 

@@ -49,6 +49,8 @@ mod options;
 mod output;
 #[cfg(feature = "snappy")]
 mod snappy;
+#[cfg(all(test, any(feature = "lz4", feature = "zstd")))]
+mod test_random;
 #[cfg(test)]
 mod tests;
 mod training;

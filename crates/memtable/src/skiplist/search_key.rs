@@ -16,8 +16,6 @@ pub(super) struct SearchKey<'a> {
     trailer: u64,
     /// First eight bytes of the user key, most significant first, padded with zeros.
     head: u64,
-    /// The next eight, of a user key that has them.
-    second: Option<u64>,
 }
 
 /// Replaces a malformed (too short) target: the first entry of the empty user key.
@@ -27,13 +25,18 @@ impl<'a> SearchKey<'a> {
     #[inline]
     pub(super) fn new(internal_key: &'a [u8]) -> Self {
         let internal_key = if internal_key.len() < TRAILER_SIZE { SHORT } else { internal_key };
-        let second = (internal_key.len() >= 16 + TRAILER_SIZE).then(|| word(internal_key, 8));
-        Self { internal_key, trailer: trailer(internal_key), head: head(internal_key), second }
+        Self { internal_key, trailer: trailer(internal_key), head: head(internal_key) }
     }
 
     /// The first eight bytes of the user key of an internal key, as a number that sorts as they do.
     pub(super) fn head_of(internal_key: &[u8]) -> u64 {
         head(internal_key)
+    }
+
+    /// The second eight bytes of a user key that has them.
+    #[inline]
+    fn second(&self) -> Option<u64> {
+        (self.internal_key.len() >= 16 + TRAILER_SIZE).then(|| word(self.internal_key, 8))
     }
 
     /// How a node's key sorts relative to this key. The node must not be the head of the list.
@@ -47,7 +50,7 @@ impl<'a> SearchKey<'a> {
                 return if node_head < self.head { Ordering::Less } else { Ordering::Greater };
             }
             // Many keys begin alike: with a name, or the number of a tenant.
-            if let (Some(own), Some(other)) = (node.long_key_second(), self.second)
+            if let (Some(own), Some(other)) = (node.long_key_second(), self.second())
                 && own != other
             {
                 return if own < other { Ordering::Less } else { Ordering::Greater };
@@ -135,7 +138,7 @@ mod tests {
                 prop_assert_eq!(key.compare_whole(&comparator, &a), expected);
                 if comparator.user().is_bytewise() && head(&a) != key.head {
                     prop_assert_eq!(head(&a).cmp(&key.head), expected);
-                } else if let Some(second) = key.second.filter(|_| comparator.user().is_bytewise() && a.len() >= 24)
+                } else if let Some(second) = key.second().filter(|_| comparator.user().is_bytewise() && a.len() >= 24)
                     && second != word(&a, 8)
                 {
                     prop_assert_eq!(word(&a, 8).cmp(&second), expected);

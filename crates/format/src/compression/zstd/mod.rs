@@ -34,9 +34,9 @@ pub(super) use backend::ReadDictionary;
 /// What a frame of unknown size may leave unused.
 const MAX_UNUSED_BYTES: usize = 4096;
 /// No block of a frame decodes to more than this.
-const MAX_BLOCK_SIZE: u64 = 128 << 10;
+const MAX_BLOCK_SIZE: usize = 128 << 10;
 /// A compressed block has a header of its literals and a count of its sequences.
-const MIN_COMPRESSED_BLOCK: u32 = 2;
+const MIN_COMPRESSED_BLOCK: usize = 2;
 /// The level that Zstandard takes for 0 and for "default".
 const DEFAULT_LEVEL: i32 = 3;
 const LOWEST_LEVEL: i32 = zstd_rs::MIN_LEVEL;
@@ -63,19 +63,19 @@ fn output_bound(frame: &[u8], header: &FrameHeader) -> Result<u64> {
     loop {
         let bytes = frame.get(position..).and_then(<[u8]>::first_chunk::<3>).ok_or_else(cut)?;
         let word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0]);
-        let size = word >> 3;
+        let size = (word >> 3) as usize;
         position += 3;
         let (stored, decoded) = match (word >> 1) & 3 {
-            0 => (size as usize, u64::from(size)),
-            1 => (1, u64::from(size)),
+            0 => (size, size),
+            1 => (1, size),
             2 if size < MIN_COMPRESSED_BLOCK => {
                 return Err(Error::corruption(format!("zstd frame has a compressed block of {size} bytes")));
             }
-            2 => (size as usize, MAX_BLOCK_SIZE),
+            2 => (size, MAX_BLOCK_SIZE),
             _ => return Err(Error::corruption("zstd frame has a block of the reserved type")),
         };
         position = position.checked_add(stored).filter(|end| *end <= frame.len()).ok_or_else(cut)?;
-        bound += decoded.min(MAX_BLOCK_SIZE);
+        bound += decoded.min(MAX_BLOCK_SIZE) as u64;
         if word & 1 == 1 {
             break;
         }

@@ -33,6 +33,7 @@ use std::mem::MaybeUninit;
 use zstd_rs::FrameHeader;
 
 use super::super::wide_copy::SURPLUS;
+use super::MAX_BLOCK_SIZE;
 use huffman::HuffmanTable;
 use sequences::{Literals, Output, SequenceTables};
 use tables::{Kind, SequenceTable};
@@ -56,7 +57,6 @@ const BAD_SIZE: Damage = "it decodes to another size than it says";
 const BAD_DICTIONARY: Damage = "the dictionary does not parse";
 const OTHER_DICTIONARY: Damage = "it was made with another dictionary";
 
-const MAX_BLOCK_SIZE: usize = 128 << 10;
 const MAX_WINDOW_SIZE: u64 = 1 << 31;
 const FIRST_REPEAT_OFFSETS: [u32; 3] = [1, 4, 8];
 /// With fewer literals there are no four streams.

@@ -8,26 +8,11 @@ use zstd_rs::{
     FrameHeader,
 };
 
+use super::super::super::test_random::{TestRandom, cases, under_miri};
 use super::{Decoder, ReadDictionary};
 
-/// xorshift.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 16) as usize
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        self.next() % end
-    }
-}
-
 /// Text of words that come again, with stretches of noise and of one byte.
-fn content(random: &mut Random, size: usize) -> Vec<u8> {
+fn content(random: &mut TestRandom, size: usize) -> Vec<u8> {
     let words: Vec<Vec<u8>> = (0..200)
         .map(|_| (0..1 + random.below(12)).map(|_| b'a' + (random.below(26) * random.below(26) / 26) as u8).collect())
         .collect();
@@ -145,17 +130,19 @@ fn compare(decoder: &mut Decoder, frame: &[u8], dictionary: Option<&Prepared>, s
 }
 
 fn frames(
-    random: &mut Random,
+    random: &mut TestRandom,
     sizes: &[usize],
-    mut with: impl FnMut(&mut Random, Vec<u8>, Vec<u8>, Option<&Prepared>),
+    mut with: impl FnMut(&mut TestRandom, Vec<u8>, Vec<u8>, Option<&Prepared>),
 ) {
     let samples: Vec<u8> = content(random, 20_000);
-    for level in [-5, 1, 3, 6, 12, 19] {
-        let trained = super::super::train::train(&samples, &[500; 40], 4000);
-        assert!(trained.starts_with(&[0x37, 0xa4, 0x30, 0xec]));
-        let dictionaries =
-            [None, Some(Prepared::new(samples[..3000].to_vec(), level)), Some(Prepared::new(trained, level))];
-        for size in sizes {
+    for level in under_miri(&[1][..], &[-5, 1, 3, 6, 12, 19]).iter().copied() {
+        let mut dictionaries = vec![None, Some(Prepared::new(samples[..under_miri(300, 3000)].to_vec(), level))];
+        if !cfg!(miri) {
+            let trained = super::super::train::train(&samples, &[500; 40], 4000);
+            assert!(trained.starts_with(&[0x37, 0xa4, 0x30, 0xec]));
+            dictionaries.push(Some(Prepared::new(trained, level)));
+        }
+        for size in sizes.iter().filter(|size| **size <= under_miri(300, usize::MAX)) {
             for dictionary in &dictionaries {
                 let mut raw = content(random, *size);
                 for _ in 0..size / 200 {
@@ -180,23 +167,27 @@ fn frames(
 #[test]
 fn frames_decode_to_what_they_were_made_of() {
     let mut decoder = Decoder::new();
-    frames(&mut Random(1), &[0, 1, 5, 40, 300, 4096, 20_000, 131_072, 300_000], |_, raw, frame, dictionary| {
-        let ours = decode_guarded(&mut decoder, &frame, dictionary.map(|dictionary| &dictionary.ours), raw.len());
-        assert!(ours.as_ref() == Some(&raw), "{} bytes", raw.len());
-        if !raw.is_empty() {
-            let cut =
-                decode_guarded(&mut decoder, &frame, dictionary.map(|dictionary| &dictionary.ours), raw.len() - 1);
-            assert_eq!(cut, None);
-        }
-    });
+    frames(
+        &mut TestRandom::new(1),
+        &[0, 1, 5, 40, 300, 4096, 20_000, 131_072, 300_000],
+        |_, raw, frame, dictionary| {
+            let ours = decode_guarded(&mut decoder, &frame, dictionary.map(|dictionary| &dictionary.ours), raw.len());
+            assert!(ours.as_ref() == Some(&raw), "{} bytes", raw.len());
+            if !raw.is_empty() {
+                let cut =
+                    decode_guarded(&mut decoder, &frame, dictionary.map(|dictionary| &dictionary.ours), raw.len() - 1);
+                assert_eq!(cut, None);
+            }
+        },
+    );
 }
 
 #[test]
 fn damaged_frames_are_refused_or_decode_as_elsewhere() {
     let mut decoder = Decoder::new();
     let mut counts = Counts::default();
-    let rounds = if cfg!(debug_assertions) { 60 } else { 1000 };
-    frames(&mut Random(2), &[40, 300, 1500, 9000], |random, raw, frame, dictionary| {
+    let rounds = cases(60, 1000);
+    frames(&mut TestRandom::new(2), &[40, 300, 1500, 9000], |random, raw, frame, dictionary| {
         for _ in 0..rounds {
             let mut damaged = frame.clone();
             for _ in 0..1 + random.below(3) {
@@ -218,16 +209,20 @@ fn damaged_frames_are_refused_or_decode_as_elsewhere() {
             compare(&mut decoder, &frame, None, raw.len(), &mut counts);
         }
     });
+    if cfg!(miri) {
+        return;
+    }
     assert!(counts.sound > 300 && counts.damaged > 1000, "{} sound, {} damaged", counts.sound, counts.damaged);
     assert!(counts.differing * 200 < counts.damaged, "{} of {} differ", counts.differing, counts.damaged);
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "training takes minutes there, and a dictionary is read by code without unsafe blocks")]
 fn damaged_dictionaries_are_refused_as_elsewhere() {
-    let mut random = Random(3);
+    let mut random = TestRandom::new(3);
     let samples = content(&mut random, 20_000);
     let trained = super::super::train::train(&samples, &[500; 40], 4000);
-    for _ in 0..if cfg!(debug_assertions) { 2000 } else { 50_000 } {
+    for _ in 0..cases(2000, 50_000) {
         let mut damaged = trained.clone();
         let place = random.below(220);
         damaged[place] = random.next() as u8;

@@ -38,9 +38,7 @@ impl Parsed {
     fn put(&mut self, raw: &[u8], anchor: usize, position: usize, offset: u32, length: usize) {
         let count = position - anchor;
         let start = self.literals.len();
-        if self.literals.capacity() - start < count + SURPLUS {
-            self.literals.reserve(count + SURPLUS);
-        }
+        self.literals.reserve(count + SURPLUS);
         // SAFETY: there is room for `count + SURPLUS` bytes; as many may be read where copies are wide, and otherwise
         // the literals are copied exactly.
         unsafe {
@@ -130,24 +128,15 @@ impl Finder {
             let mut begin = position;
             let (offset, length);
             if is_repeat {
-                begin += 1;
-                let candidate = begin - repeats.0[0];
-                // SAFETY: the candidate lies before `begin`, and four bytes agree.
-                let more = 4 + unsafe { agreement(raw, candidate + 4, begin + 4, raw.len()) };
                 // One literal has to be left: without any, this offset would be the second one.
-                let before = agreement_before(raw, candidate, begin, anchor + 1);
-                begin -= before;
-                length = more + before;
+                (begin, length) = whole_match(raw, begin + 1 - repeats.0[0], begin + 1, 4, anchor + 1);
                 offset = 1;
             } else {
                 let candidate = if is_first { first } else { second };
                 begin += usize::from(!is_first);
-                // SAFETY: the candidate lies before `begin`, and four bytes agree.
-                let more = 4 + unsafe { agreement(raw, candidate + 4, begin + 4, raw.len()) };
-                let before = agreement_before(raw, candidate, begin, anchor);
-                begin -= before;
-                offset = repeats.code(begin + before - candidate, begin > anchor);
-                length = more + before;
+                let distance = begin - candidate;
+                (begin, length) = whole_match(raw, candidate, begin, 4, anchor);
+                offset = repeats.code(distance, begin > anchor);
             }
             parsed.put(raw, anchor, begin, offset, length);
             anchor = begin + length;
@@ -196,14 +185,8 @@ impl Finder {
             let mut begin = position;
             let (offset, length);
             if is_repeat {
-                begin += 1;
-                let candidate = begin - repeats.0[0];
-                // SAFETY: the candidate lies before `begin`, and four bytes agree.
-                let more = 4 + unsafe { agreement(raw, candidate + 4, begin + 4, raw.len()) };
                 // One literal has to be left: without any, this offset would be the second one.
-                let before = agreement_before(raw, candidate, begin, anchor + 1);
-                begin -= before;
-                length = more + before;
+                (begin, length) = whole_match(raw, begin + 1 - repeats.0[0], begin + 1, 4, anchor + 1);
                 offset = 1;
             } else {
                 let (mut candidate, mut found) = if is_long { (far, 8) } else { (near, 4) };
@@ -216,12 +199,9 @@ impl Finder {
                         (candidate, found, begin) = (next, 8, position + 1);
                     }
                 }
-                // SAFETY: the candidate lies before `begin`, and `found` bytes agree.
-                let more = found + unsafe { agreement(raw, candidate + found, begin + found, raw.len()) };
-                let before = agreement_before(raw, candidate, begin, anchor);
-                begin -= before;
-                offset = repeats.code(begin + before - candidate, begin > anchor);
-                length = more + before;
+                let distance = begin - candidate;
+                (begin, length) = whole_match(raw, candidate, begin, found, anchor);
+                offset = repeats.code(distance, begin > anchor);
             }
             parsed.put(raw, anchor, begin, offset, length);
             anchor = begin + length;
@@ -299,18 +279,22 @@ impl Repeats {
     }
 }
 
-/// In how many bytes before `candidate` and `position` the input agrees, back to `anchor`.
+/// Where the match begins that has `found` bytes at `begin` like those at `candidate` before it, back to `anchor` at
+/// most, and how long it is.
 #[inline(always)]
-fn agreement_before(raw: &[u8], candidate: usize, position: usize, anchor: usize) -> usize {
-    let most = candidate.min(position - anchor);
-    let mut length = 0;
-    while length < most
-        // SAFETY: `length < most`, which is at most `candidate`, and that is before `position`.
-        && unsafe { raw.get_unchecked(candidate - length - 1) == raw.get_unchecked(position - length - 1) }
+fn whole_match(raw: &[u8], candidate: usize, begin: usize, found: usize, anchor: usize) -> (usize, usize) {
+    debug_assert!(candidate < begin && begin + found <= raw.len());
+    // SAFETY: the candidate lies before `begin`, and `found` bytes are there.
+    let more = unsafe { agreement(raw, candidate + found, begin + found, raw.len()) };
+    let most = candidate.min(begin - anchor);
+    let mut before = 0;
+    while before < most
+        // SAFETY: `before < most`, which is at most `candidate`, and that is before `begin`.
+        && unsafe { raw.get_unchecked(candidate - before - 1) == raw.get_unchecked(begin - before - 1) }
     {
-        length += 1;
+        before += 1;
     }
-    length
+    (begin - before, found + more + before)
 }
 
 /// A hash of the first `BYTES` bytes.

@@ -14,12 +14,10 @@ mod sequences;
 #[cfg(test)]
 mod tests;
 
+use super::MAX_BLOCK_SIZE;
 use finder::{Finder, Parsed, Search};
 use sequences::SequenceEncoder;
 use zstd_rs::FrameHeader;
-
-/// The largest input, which is one block.
-const MAX_INPUT: usize = 128 << 10;
 
 /// An encoder of one level with its tables, for any number of frames.
 pub(super) struct FastEncoder {
@@ -47,7 +45,7 @@ impl FastEncoder {
 
     /// Appends `raw` as one frame. False, with nothing appended, if it is too long.
     pub(super) fn compress(&mut self, raw: &[u8], out: &mut Vec<u8>) -> bool {
-        if raw.len() > MAX_INPUT {
+        if raw.len() > MAX_BLOCK_SIZE {
             return false;
         }
         #[cfg(target_arch = "x86_64")]
