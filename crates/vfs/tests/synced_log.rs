@@ -17,7 +17,20 @@ fn a_sync_writes_the_pages_that_were_appended_to() {
     const SYNCS: u64 = 400;
     let dir = tempfile::tempdir().unwrap();
     let options = WritableOptions { mapped_append: true, ..WritableOptions::for_purpose(WritePurpose::Log) };
-    let mut file = PosixFileSystem::new().create_writable(&dir.path().join("000004.log"), &options).unwrap();
+    let create = |name: &str| PosixFileSystem::new().create_writable(&dir.path().join(name), &options).unwrap();
+
+    // From the first record on, and in a log that is not mapped any more.
+    let mut file = create("000003.log");
+    let before = written_bytes();
+    for _ in 0..SYNCS {
+        file.append(&[7; 200]).unwrap();
+        file.sync().unwrap();
+    }
+    let each = (written_bytes() - before) / SYNCS;
+    assert!(each <= 2 * 4096, "{each} bytes a sync of a new log");
+    drop(file);
+
+    let mut file = create("000004.log");
     let mut sync = |bytes: usize| {
         for _ in 0..3 {
             file.append(&vec![7; bytes]).unwrap();

@@ -18,11 +18,19 @@ use std::sync::Arc;
 use ferrock_base::{Error, Result};
 
 use super::device::{self, Reserve};
+use super::reserved;
 use super::retry::retry;
 use crate::counters::IoCounters;
 use crate::options::{WritableOptions, WritePurpose};
 use crate::rate_limiter::{IoKind, IoPriority, RateLimiter, limiter_of};
 use crate::util::io_error;
+
+/// Where syncs are many, zeros are written so far ahead: in steps of 256 KiB the p99 is higher.
+const ZEROS_AHEAD_BYTES: u64 = 64 << 10;
+/// And where a sync has at least so many bytes. The first write to a reserved page makes the sync after it note that in
+/// the file system's journal. Syncs a second, with zeros ahead and without: of 8 KB 2.7k and 1.5k, of 4 KB 2.9k and
+/// 1.5k, of 2 KB 3.1k and 2.6k, of 1 KB and less no difference, as most of them write to a page that was written to.
+const ZEROED_FOR_BYTES: u64 = 2000;
 
 #[derive(Debug)]
 pub(super) struct Target {
@@ -35,6 +43,11 @@ pub(super) struct Target {
     /// The size changed since the last sync, so `fdatasync` may not suffice.
     size_changed: bool,
     preallocate_bytes: u64,
+    /// Writes are synced one by one: see [`prepare_for_syncs`](Self::prepare_for_syncs).
+    reserves_size: bool,
+    zeroes_ahead: bool,
+    zeroed_to: u64,
+    synced_to: u64,
     bytes_per_sync: u64,
     writeback_start: u64,
     limiter: Option<(Arc<dyn RateLimiter>, IoPriority)>,
@@ -53,6 +66,10 @@ impl Target {
             reserved_end: size,
             size_changed: true,
             preallocate_bytes: options.preallocate_bytes,
+            reserves_size: false,
+            zeroes_ahead: false,
+            zeroed_to: 0,
+            synced_to: size,
             bytes_per_sync: options.bytes_per_sync,
             writeback_start: size,
             limiter: None,
@@ -93,14 +110,43 @@ impl Target {
                 self.size_changed = true;
             }
         }
+        self.write_zeros_ahead()?;
         self.start_writeback();
         Ok(())
     }
 
-    /// Reserves the next block of space without changing the size. A hint: if it fails, the write itself reports the
-    /// error.
+    /// From now on syncs are many: space is reserved in steps of `step` bytes that make the file longer, and where a
+    /// sync comes to new pages it finds them written as zeros. So it has no size to write, and nothing else about the
+    /// file but its data.
+    pub(super) fn prepare_for_syncs(&mut self, step: u64) {
+        (self.reserves_size, self.preallocate_bytes) = (true, step);
+    }
+
+    /// Writes zeros behind what was just written, which reached the end of those before. A page at a time, as a sync
+    /// writes the whole piece that one call makes in the page cache: 64 KiB for 1000 bytes.
+    fn write_zeros_ahead(&mut self) -> Result<()> {
+        let end = (self.position + ZEROS_AHEAD_BYTES).min(self.physical_end);
+        if !self.zeroes_ahead || self.position <= self.zeroed_to {
+            return Ok(());
+        }
+        reserved::write_zeros(&self.file, self.position, end, device::page_bytes())
+            .map_err(|error| self.error("write zeros ahead of appends to", error).at_offset(self.position))?;
+        self.zeroed_to = end;
+        Ok(())
+    }
+
+    /// Reserves the next block of space, without changing the size unless [told to](Self::prepare_for_syncs). A hint: if it
+    /// fails, the write itself reports the error.
     fn preallocate(&mut self, end: u64) {
         let step = self.preallocate_bytes;
+        if self.reserves_size && step > 0 {
+            if let Some(new_end) = end.checked_next_multiple_of(step).filter(|_| end > self.physical_end)
+                && !self.grow(new_end)
+            {
+                self.preallocate_bytes = 0;
+            }
+            return;
+        }
         if step == 0 || end <= self.reserved_end.max(self.physical_end) {
             return;
         }
@@ -160,6 +206,8 @@ impl Target {
         let synced = if self.size_changed { retry(|| self.file.sync_all()) } else { retry(|| self.file.sync_data()) };
         synced.map_err(|error| self.error("sync", error))?;
         self.size_changed = false;
+        self.zeroes_ahead = self.reserves_size && self.position - self.synced_to >= ZEROED_FOR_BYTES;
+        self.synced_to = self.position;
         Ok(())
     }
 

@@ -51,7 +51,8 @@ const WINDOW_BYTES: u64 = 1 << 20;
 /// universal 1500000`, dev/interop).
 const POPULATE_BYTES: usize = 64 << 10;
 const MIN_POPULATE_BYTES: usize = 16 << 10;
-/// A log is synced often if the last sync is fewer bytes back than this, of which 64 KiB are a sixteenth.
+/// A log is synced often if the last sync, or its beginning, is fewer bytes back than this, of which 64 KiB are a
+/// sixteenth.
 const OFTEN_BYTES: u64 = 1 << 20;
 /// The mapping ends after so many syncs in a row with fewer than [`APPENDS_PER_SYNC`] appends each: writing back a page
 /// that was just mapped costs more than the system call that the mapping saved.
@@ -114,6 +115,11 @@ impl MappedAppend {
         }
     }
 
+    /// The steps in which space is reserved.
+    pub(super) fn reserved_bytes(&self) -> u64 {
+        self.reserved_bytes
+    }
+
     /// Counts an append for [`note_sync`](Self::note_sync).
     #[inline]
     pub(super) fn note_append(&mut self) {
@@ -158,9 +164,9 @@ impl MappedAppend {
             return Ok(false);
         }
         if within + data.len() > window.looks_at {
-            let is_synced_often = self.synced_to.is_some_and(|synced_to| target.position - synced_to < OFTEN_BYTES);
-            window.make_present(target, within + data.len(), is_synced_often)?;
+            // A log that begins may be synced often from the first record on.
             let unsynced = target.position - self.synced_to.unwrap_or(0);
+            window.make_present(target, within + data.len(), unsynced < OFTEN_BYTES)?;
             // The next window may hold no longer appends either.
             let helps = unsynced >= MADE_AHEAD_AFTER_BYTES && data.len() as u64 <= OVERLAP_BYTES;
             if helps && self.next.is_none() && window.has_next(target, within + data.len()) {

@@ -170,6 +170,7 @@ impl WritableFile for PosixWritableFile {
         if let Mode::Mapped(mapped) = &mut self.mode
             && mapped.note_sync(self.target.position)
         {
+            self.target.prepare_for_syncs(mapped.reserved_bytes());
             self.leave_mapping();
         }
         Ok(())
