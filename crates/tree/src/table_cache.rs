@@ -539,13 +539,17 @@ pub fn not_in_its_path(number: FileNumber, path_id: u32, paths: &TablePaths) -> 
     .in_file(directory.join(file_name::table(number)))
 }
 
+/// Tables of a thread, at least: beginning and joining one takes as long as opening two of a few blocks, and once
+/// a second thread ran each unmapping in the process interrupts both cores.
+const TABLES_PER_THREAD: usize = 4;
+
 /// Opens `files` on up to `threads` threads, each through its family's cache; the first error in order is returned,
 /// with every file tried. A bounded cache is filled to its bound by the first files.
 ///
 /// # Errors
 /// The error of the first file, in order, that did not open; that of `spawner` when it has no thread.
 pub fn open_all(spawner: &dyn Spawner, threads: usize, files: Vec<(Arc<TableCache>, Arc<FileMetadata>)>) -> Result<()> {
-    let threads = threads.clamp(1, files.len().max(1));
+    let threads = threads.clamp(1, (files.len() / TABLES_PER_THREAD).max(1));
     let work = Arc::new(Work { files, next: AtomicUsize::new(0), first_error: Mutex::new(None) });
     let mut joins = Vec::new();
     for index in 1..threads {
