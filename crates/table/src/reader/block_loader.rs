@@ -282,6 +282,16 @@ impl BlockLoader {
         }
     }
 
+    /// Reads an index block and the row bounds behind it, as they are stored, and verifies the checksum of the block.
+    pub(crate) fn read_index_extent(&self, handle: BlockHandle, context: &ReadContext) -> Result<Vec<u8>> {
+        let read = || {
+            let stored = self.read_bytes(handle.offset, self.index_extent(handle)?, context)?.into_owned();
+            self.decoder.verify(&stored[..self.stored_length(handle)?.min(stored.len())], handle)?;
+            Ok(stored)
+        };
+        read().map_err(|error: Error| self.in_file(error))
+    }
+
     /// Decodes an index block and the row bounds behind it from the bytes of its extent, as they are stored.
     pub(crate) fn decode_index_extent(
         &self,

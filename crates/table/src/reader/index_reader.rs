@@ -37,7 +37,7 @@ impl IndexReader {
             if let Some(directory) = row_bounds {
                 loader.open_side_blocks(directory, &[handle])?;
             }
-            let root = MetaSource::open(loader, handle, BlockRole::Index, placement.unpartitioned)?;
+            let root = MetaSource::open_index(loader, handle, placement)?;
             let knows_gaps = partition_cut.is_some() || !loader.side_blocks().is_empty();
             return Ok(Self { root, partitions: None, first_partition: None, partition_cut, knows_gaps });
         }

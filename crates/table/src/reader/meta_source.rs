@@ -1,6 +1,7 @@
 //! Where a reader finds its own index and filter blocks: kept with it, or in the block cache.
 
 use super::block_loader::BlockLoader;
+use super::late_index::LateIndex;
 use super::placement::{Placement, Residence};
 use super::read_options::TableReadOptions;
 use super::resident::{LoadedBlocks, NeededBlock, Resident};
@@ -15,6 +16,8 @@ use std::sync::OnceLock;
 pub(crate) enum MetaSource {
     /// In the reader's own memory.
     Kept(BlockRef),
+    /// The same, decoded when it is needed.
+    Late(LateIndex),
     /// In the cache, from where it may be evicted.
     InCache(BlockHandle, BlockRole),
     /// In the cache, held there.
@@ -36,20 +39,29 @@ impl MetaSource {
         })
     }
 
+    /// Reads the whole index of a table.
+    pub(crate) fn open_index(loader: &BlockLoader, handle: BlockHandle, placement: &Placement) -> Result<Self> {
+        if placement.unpartitioned == Residence::Kept && placement.decodes_index_late {
+            return LateIndex::open(loader, handle).map(Self::Late);
+        }
+        Self::open(loader, handle, BlockRole::Index, placement.unpartitioned)
+    }
+
     #[inline]
     pub(crate) fn get<'a>(&'a self, loader: &BlockLoader, options: &TableReadOptions) -> Result<BlockGuard<'a>> {
         match self {
             Self::Kept(block) | Self::Pinned(block) => Ok(BlockGuard::Borrowed(block)),
+            Self::Late(index) => index.get(loader).map(BlockGuard::Borrowed),
             Self::InCache(handle, role) => loader.load(*handle, *role, options).map(BlockGuard::Held),
         }
     }
 
-    /// The block, if it is held outside or within the cache for as long as the reader is open.
+    /// The block, if it is held outside or within the cache for as long as the reader is open, and decoded with it.
     #[inline]
     pub(crate) fn kept(&self) -> Option<&BlockRef> {
         match self {
             Self::Kept(block) | Self::Pinned(block) => Some(block),
-            Self::InCache(..) => None,
+            Self::Late(_) | Self::InCache(..) => None,
         }
     }
 
@@ -58,6 +70,11 @@ impl MetaSource {
     pub(crate) fn resident<'a>(&'a self, loader: &BlockLoader, loaded: &LoadedBlocks) -> Resident<'a> {
         match self {
             Self::Kept(block) | Self::Pinned(block) => Resident::Block(BlockGuard::Borrowed(block)),
+            Self::Late(index) => match index.get(loader) {
+                Ok(block) => Resident::Block(BlockGuard::Borrowed(block)),
+                // The read of it says what is wrong.
+                Err(_) => loaded.resident(loader, index.handle(), BlockRole::Index),
+            },
             Self::InCache(handle, role) => loaded.resident(loader, *handle, *role),
         }
     }
@@ -65,7 +82,7 @@ impl MetaSource {
     /// The block, if it is not in memory; nothing is counted.
     pub(crate) fn missing(&self, loader: &BlockLoader) -> Option<NeededBlock> {
         match self {
-            Self::Kept(_) | Self::Pinned(_) => None,
+            Self::Kept(_) | Self::Late(_) | Self::Pinned(_) => None,
             Self::InCache(handle, role) => {
                 loader.cache().peek(*handle, *role).is_none().then_some(NeededBlock { handle: *handle, role: *role })
             }
@@ -75,6 +92,7 @@ impl MetaSource {
     pub(crate) fn memory_bytes(&self) -> usize {
         match self {
             Self::Kept(block) => block.memory_bytes(),
+            Self::Late(index) => index.memory_bytes(),
             Self::InCache(..) | Self::Pinned(_) => 0,
         }
     }

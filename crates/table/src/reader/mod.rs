@@ -18,6 +18,7 @@ mod index_reader;
 mod index_walk;
 mod inspect;
 mod iter;
+mod late_index;
 mod limit_progress;
 mod limited;
 mod lookup;

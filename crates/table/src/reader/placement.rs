@@ -19,6 +19,7 @@
 
 use super::params::TableReaderParams;
 use crate::options::PinningTier;
+use ferrock_cache::EntryRole;
 
 /// Where a block lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +40,9 @@ pub(crate) struct Placement {
     pub(crate) partitions: Residence,
     /// True if partitions are read when the table is opened, not on demand.
     pub(crate) loads_partitions: bool,
+    /// True if a whole index that is kept is decoded on demand: where what a reader takes is charged, it is known when
+    /// the table is opened.
+    pub(crate) decodes_index_late: bool,
 }
 
 impl Placement {
@@ -68,6 +72,7 @@ impl Placement {
             },
             partitions: place(true, pins_partitions),
             loads_partitions: pins_partitions,
+            decodes_index_late: !params.cache_usage.is_charged(EntryRole::BlockBasedTableReader),
         }
     }
 }
