@@ -129,7 +129,7 @@ fn an_index_that_does_not_decode_is_an_error_of_every_lookup() {
     };
     for _ in 0..3 {
         check(get_all(&reader, &key, &options).unwrap_err());
-        check(scan(&reader, options.clone()).unwrap_err());
+        check(scan(&reader, options).unwrap_err());
         let results = reader.multi_get(&options, &[&key, &key], &mut |_, _, _, _| true);
         results.into_iter().for_each(|result| check(result.unwrap_err()));
     }

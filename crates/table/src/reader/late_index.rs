@@ -44,16 +44,15 @@ impl LateIndex {
         Ok(Self { handle, decoded: OnceLock::new(), undecoded: Mutex::new(Undecoded::Stored(stored)) })
     }
 
+    /// The block, if a lookup came before.
     #[inline]
-    pub(crate) fn get(&self, loader: &BlockLoader) -> Result<&BlockRef> {
-        match self.decoded.get() {
-            Some(block) => Ok(block),
-            None => self.decode(loader),
-        }
+    pub(crate) fn decoded(&self) -> Option<&BlockRef> {
+        self.decoded.get()
     }
 
+    /// Decodes the block, unless another lookup just did.
     #[cold]
-    fn decode(&self, loader: &BlockLoader) -> Result<&BlockRef> {
+    pub(crate) fn decode(&self, loader: &BlockLoader) -> Result<&BlockRef> {
         let mut undecoded = self.undecoded.lock();
         match std::mem::replace(&mut *undecoded, Undecoded::Gone) {
             Undecoded::Stored(stored) => match loader.decode_index_extent(stored, self.handle, true) {

@@ -51,7 +51,10 @@ impl MetaSource {
     pub(crate) fn get<'a>(&'a self, loader: &BlockLoader, options: &TableReadOptions) -> Result<BlockGuard<'a>> {
         match self {
             Self::Kept(block) | Self::Pinned(block) => Ok(BlockGuard::Borrowed(block)),
-            Self::Late(index) => index.get(loader).map(BlockGuard::Borrowed),
+            Self::Late(index) => match index.decoded() {
+                Some(block) => Ok(BlockGuard::Borrowed(block)),
+                None => index.decode(loader).map(BlockGuard::Borrowed),
+            },
             Self::InCache(handle, role) => loader.load(*handle, *role, options).map(BlockGuard::Held),
         }
     }
@@ -70,12 +73,20 @@ impl MetaSource {
     pub(crate) fn resident<'a>(&'a self, loader: &BlockLoader, loaded: &LoadedBlocks) -> Resident<'a> {
         match self {
             Self::Kept(block) | Self::Pinned(block) => Resident::Block(BlockGuard::Borrowed(block)),
-            Self::Late(index) => match index.get(loader) {
-                Ok(block) => Resident::Block(BlockGuard::Borrowed(block)),
-                // The read of it says what is wrong.
-                Err(_) => loaded.resident(loader, index.handle(), BlockRole::Index),
+            Self::Late(index) => match index.decoded() {
+                Some(block) => Resident::Block(BlockGuard::Borrowed(block)),
+                None => Self::decode_late(index, loader, loaded),
             },
             Self::InCache(handle, role) => loaded.resident(loader, *handle, *role),
+        }
+    }
+
+    #[cold]
+    fn decode_late<'a>(index: &'a LateIndex, loader: &BlockLoader, loaded: &LoadedBlocks) -> Resident<'a> {
+        match index.decode(loader) {
+            Ok(block) => Resident::Block(BlockGuard::Borrowed(block)),
+            // The read of it says what is wrong.
+            Err(_) => loaded.resident(loader, index.handle(), BlockRole::Index),
         }
     }
 

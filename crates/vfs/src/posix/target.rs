@@ -135,8 +135,8 @@ impl Target {
         Ok(())
     }
 
-    /// Reserves the next block of space, without changing the size unless [told to](Self::prepare_for_syncs). A hint: if it
-    /// fails, the write itself reports the error.
+    /// Reserves the next block of space, without changing the size unless [told to](Self::prepare_for_syncs). A hint:
+    /// if it fails, the write itself reports the error.
     fn preallocate(&mut self, end: u64) {
         let step = self.preallocate_bytes;
         if self.reserves_size && step > 0 {
