@@ -218,7 +218,12 @@ pub fn decompress(data: &[u8]) {
         let dictionary = dictionary.as_ref().map_or(&[][..], Dictionary::bytes);
         codecs::compare_with_c(compression_type, payload, dictionary, MAX_DECOMPRESSED_BYTES, decoded.ok());
     }
-    let _ = zstd_frame_decompress(payload, MAX_DECOMPRESSED_BYTES).map(|content| assert!(content.len() <= 1 << 20));
+    if let Ok(content) = zstd_frame_decompress(payload, MAX_DECOMPRESSED_BYTES) {
+        assert!(content.len() <= MAX_DECOMPRESSED_BYTES);
+        // What the blocks of a frame could have held is not kept.
+        let (length, kept) = (content.len(), content.capacity());
+        assert!(kept <= 2 * length + 4096, "{kept} bytes are kept for {length}");
+    }
     if selector & 32 == 0 || format_version == 1 || !compression_type.is_supported() {
         return;
     }

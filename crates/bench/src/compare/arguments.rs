@@ -313,9 +313,9 @@ fn parse_fault(text: &str) -> std::result::Result<(Column, Fault), String> {
     Ok((Column::from_str(column, false)?, Fault::from_str(fault, false)?))
 }
 
+/// The arguments of a command line.
 #[cfg(test)]
-mod tests {
-    use super::*;
+pub(super) fn parsed(line: &str) -> std::result::Result<Arguments, clap::Error> {
     use clap::Parser;
 
     #[derive(Parser)]
@@ -324,23 +324,27 @@ mod tests {
         arguments: Arguments,
     }
 
+    Line::try_parse_from(["compare"].into_iter().chain(line.split_whitespace())).map(|line| line.arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
     #[derive(Parser)]
     struct CellLine {
         #[command(flatten)]
         cell: CellArguments,
     }
 
-    fn arguments(line: &str) -> std::result::Result<Arguments, clap::Error> {
-        Line::try_parse_from(["compare"].into_iter().chain(line.split_whitespace())).map(|line| line.arguments)
-    }
-
     #[test]
     fn suites_have_their_defaults() {
-        let quick = arguments("--rocksdb-lib x.so").unwrap();
+        let quick = parsed("--rocksdb-lib x.so").unwrap();
         assert_eq!((quick.shape().num, quick.rounds(), quick.chosen().len()), (200_000, 3, 11));
-        let full = arguments("--rocksdb-lib x.so --suite full --rounds 2").unwrap();
+        let full = parsed("--rocksdb-lib x.so --suite full --rounds 2").unwrap();
         assert_eq!((full.shape().num, full.rounds(), full.chosen().len()), (2_000_000, 2, WORKLOADS.len()));
-        let two = arguments("--rocksdb-lib x.so --workloads ycsb-a,fillseq").unwrap();
+        let two = parsed("--rocksdb-lib x.so --workloads ycsb-a,fillseq").unwrap();
         let names: Vec<_> = two.chosen().iter().map(|workload| workload.name).collect();
         assert_eq!(names, ["fillseq", "ycsb-a"]);
     }
@@ -357,15 +361,15 @@ mod tests {
             "--rocksdb-lib x.so --fault ferrock=late",
             "--rocksdb-lib x.so --suite slow",
         ] {
-            assert!(arguments(line).is_err(), "{line}");
+            assert!(parsed(line).is_err(), "{line}");
         }
-        assert!(arguments("--list").is_ok());
+        assert!(parsed("--list").is_ok());
     }
 
     #[test]
     fn a_process_gets_the_shape_that_was_asked_for() {
         let line = "--rocksdb-lib x.so --num 1234 --compression lz4 --options max_background_jobs=4 --seconds 0.5";
-        let shape = arguments(line).unwrap().shape();
+        let shape = parsed(line).unwrap().shape();
         let words = ["cell", "--column=native", "--directory=d", "--workload=fillseq", "--round=1"].map(str::to_owned);
         let cell = CellLine::try_parse_from(words.into_iter().chain(shape.words())).unwrap().cell;
         assert_eq!(cell.shape.options(), shape.options());

@@ -13,6 +13,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use ferrock_base::random::Random;
+
 /// Bytes of a key.
 pub(super) const KEY_BYTES: usize = 16;
 /// The shortest value: it tells its generation.
@@ -45,21 +47,13 @@ fn number_of(key: &[u8]) -> Option<u64> {
     place.is_multiple_of(2).then_some(place / 2)
 }
 
-#[inline]
-fn mixed(number: u64) -> u64 {
-    let mut mixed = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ (mixed >> 31)
-}
-
 /// Makes the value of a key and a generation.
 #[inline]
 pub(super) fn make_value(number: u64, generation: u32, size: usize, value: &mut Vec<u8>) {
     value.clear();
     value.extend_from_slice(&generation.to_le_bytes());
     let half = (size - value.len()).div_ceil(2) + value.len();
-    let mut state = mixed(number ^ (u64::from(generation) << 40));
+    let mut state = Random::new(number ^ (u64::from(generation) << 40)).next_u64();
     while value.len() < half {
         let bytes = state.to_le_bytes();
         let wanted = (half - value.len()).min(bytes.len());

@@ -196,20 +196,13 @@ fn ratios(report: &Report<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::arguments::Arguments;
+    use crate::compare::arguments::parsed;
     use crate::compare::report::{Bad, CellResult};
-    use clap::Parser;
     use serde_json::json;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        arguments: Arguments,
-    }
 
     #[test]
     fn a_page_stands_alone_and_has_everything() {
-        let arguments = Line::parse_from(["compare", "--rocksdb-lib=x.so", "--rounds=1"]).arguments;
+        let arguments = parsed("--rocksdb-lib=x.so --rounds=1").unwrap();
         let result = |column, outcome| CellResult { workload: "readrandom", column, round: 0, outcome };
         let speed = |speed: f64| Ok(json!({"operations_per_second": speed, "p99_us": 2.5}));
         let results = [

@@ -277,16 +277,10 @@ fn shown(value: Option<f64>, text: impl Fn(f64) -> String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        arguments: Arguments,
-    }
+    use crate::compare::arguments::parsed;
 
     fn arguments() -> Arguments {
-        Line::parse_from(["compare", "--rocksdb-lib=x.so", "--rounds=3"]).arguments
+        parsed("--rocksdb-lib=x.so --rounds=3").unwrap()
     }
 
     fn result(column: Column, round: u32, speed: f64) -> CellResult {

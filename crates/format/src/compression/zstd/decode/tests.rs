@@ -136,7 +136,8 @@ fn frames(
 ) {
     let samples: Vec<u8> = content(random, 20_000);
     for level in under_miri(&[1][..], &[-5, 1, 3, 6, 12, 19]).iter().copied() {
-        let mut dictionaries = vec![None, Some(Prepared::new(samples[..under_miri(300, 3000)].to_vec(), level))];
+        let raw_dictionary = &samples[..under_miri(300, 3000)];
+        let mut dictionaries = vec![None, Some(Prepared::new(raw_dictionary.to_vec(), level))];
         if !cfg!(miri) {
             let trained = super::super::train::train(&samples, &[500; 40], 4000);
             assert!(trained.starts_with(&[0x37, 0xa4, 0x30, 0xec]));
@@ -145,9 +146,11 @@ fn frames(
         for size in sizes.iter().filter(|size| **size <= under_miri(300, usize::MAX)) {
             for dictionary in &dictionaries {
                 let mut raw = content(random, *size);
-                for _ in 0..size / 200 {
-                    let (from, to) = (random.below(samples.len() - 80), random.below(size.saturating_sub(80)));
-                    raw[to..to + 80].copy_from_slice(&samples[from..from + 80]);
+                for _ in 0..size / 100 {
+                    // Half of what comes from the samples is in both dictionaries' reach: matches there lie between others.
+                    let source = if random.below(2) == 0 { raw_dictionary } else { &samples[..] };
+                    let (from, to) = (random.below(source.len() - 80), random.below(size.saturating_sub(80)));
+                    raw[to..to + 80].copy_from_slice(&source[from..from + 80]);
                 }
                 let config = CompressionConfig {
                     level,
