@@ -147,7 +147,7 @@ fn frames(
             for dictionary in &dictionaries {
                 let mut raw = content(random, *size);
                 for _ in 0..size / 100 {
-                    // Half of what comes from the samples is in both dictionaries' reach: matches there lie between others.
+                    // Half of it is in the dictionary, so that matches there lie between others.
                     let source = if random.below(2) == 0 { raw_dictionary } else { &samples[..] };
                     let (from, to) = (random.below(source.len() - 80), random.below(size.saturating_sub(80)));
                     raw[to..to + 80].copy_from_slice(&source[from..from + 80]);
