@@ -25,6 +25,8 @@ use crate::options::{WritableOptions, WritePurpose};
 use crate::rate_limiter::{IoKind, IoPriority, RateLimiter, limiter_of};
 use crate::util::io_error;
 
+/// An append of so many bytes to a log takes so long that a kill may interrupt it.
+pub(super) const LARGE_APPEND_BYTES: usize = 1 << 20;
 /// Where syncs are many, zeros are written so far ahead: in steps of 256 KiB the p99 is higher.
 const ZEROS_AHEAD_BYTES: u64 = 64 << 10;
 /// And where a sync has at least so many bytes. The first write to a reserved page makes the sync after it note that in
@@ -140,7 +142,9 @@ impl Target {
     fn preallocate(&mut self, end: u64) {
         let step = self.preallocate_bytes;
         if self.reserves_size && step > 0 {
-            if let Some(new_end) = end.checked_next_multiple_of(step).filter(|_| end > self.physical_end)
+            // A file that was cut for the sake of a large write stays as long as what is written of it.
+            let is_reserved = end <= self.physical_end || end - self.position >= LARGE_APPEND_BYTES as u64;
+            if let Some(new_end) = end.checked_next_multiple_of(step).filter(|_| !is_reserved)
                 && !self.grow(new_end)
             {
                 self.preallocate_bytes = 0;

@@ -17,14 +17,11 @@ use super::append_buffer::AppendBuffer;
 use super::device;
 use super::direct::DirectAppend;
 use super::next_window::WindowThread;
-use super::target::Target;
+use super::target::{LARGE_APPEND_BYTES, Target};
 use super::window::MappedAppend;
 use crate::file::WritableFile;
 use crate::options::{WritableOptions, WritePurpose};
 use crate::rate_limiter::{IoPriority, RateLimiter};
-
-/// An append of so many bytes to a log takes so long that a kill may interrupt it.
-const LARGE_APPEND_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
 enum Mode {
