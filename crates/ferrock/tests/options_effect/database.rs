@@ -154,7 +154,8 @@ fn max_open_files() {
 pub fn max_file_opening_threads() {
     let threads = differs("max_file_opening_threads", ["1", "4"], |mut setup| {
         let db = setup.open();
-        (0..8).for_each(|_| flush_range(&db, 0..10));
+        // Four tables for each thread.
+        (0..16).for_each(|_| flush_range(&db, 0..10));
         drop(db);
         let spawner = Arc::new(RecordingSpawner::default());
         setup.db.components.spawner = Some(Arc::clone(&spawner) as Arc<dyn Spawner>);
