@@ -60,7 +60,7 @@ const TASKS: &[Task] = &[
     Task {
         name: "miri",
         arguments: "[test ...]",
-        what: "the codecs' tests under Miri (nightly), two minutes",
+        what: "the codecs' tests under Miri (nightly), three minutes",
         more: "Looks for what the language leaves undefined and no sanitizer sees, such as pointers that a later borrow\n\
                made void. Adds the component `miri` to the nightly toolchain where it is missing. Tests try fewer and\n\
                smaller cases under it. With names, those tests of `ferrock-format`.",

@@ -1,5 +1,5 @@
-//! A whole index is decoded for the first lookup: the same answers for whoever asks first, and an index that does not
-//! decode is an error of every lookup.
+//! A whole index is decoded for the first lookup: the answers are the same whichever lookup that is, and an index that
+//! does not decode is an error of every lookup.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "tests fail by panicking")]
 
 mod common;

@@ -539,8 +539,8 @@ pub fn not_in_its_path(number: FileNumber, path_id: u32, paths: &TablePaths) -> 
     .in_file(directory.join(file_name::table(number)))
 }
 
-/// Tables of a thread, at least: beginning and joining one takes as long as opening two of a few blocks, and once
-/// a second thread ran each unmapping in the process interrupts both cores.
+/// Tables of a thread, at least: beginning and joining it is not free, and once a second thread ran, each unmapping in
+/// the process interrupts both cores.
 const TABLES_PER_THREAD: usize = 4;
 
 /// Opens `files` on up to `threads` threads, each through its family's cache; the first error in order is returned,

@@ -189,7 +189,7 @@ impl BlockLoader {
     ) -> Result<CachedBlock> {
         let read = || {
             if role == BlockRole::Index {
-                let stored = self.read_bytes(handle.offset, self.index_extent(handle)?, context)?.into_owned();
+                let stored = self.stored_index_extent(handle, context)?;
                 return self.decode_index_extent(stored, handle, verify);
             }
             let stored = self.read_bytes(handle.offset, self.stored_length(handle)?, context)?;
@@ -282,10 +282,14 @@ impl BlockLoader {
         }
     }
 
+    fn stored_index_extent(&self, handle: BlockHandle, context: &ReadContext) -> Result<Vec<u8>> {
+        Ok(self.read_bytes(handle.offset, self.index_extent(handle)?, context)?.into_owned())
+    }
+
     /// Reads an index block and the row bounds behind it, as they are stored, and verifies the checksum of the block.
     pub(crate) fn read_index_extent(&self, handle: BlockHandle, context: &ReadContext) -> Result<Vec<u8>> {
         let read = || {
-            let stored = self.read_bytes(handle.offset, self.index_extent(handle)?, context)?.into_owned();
+            let stored = self.stored_index_extent(handle, context)?;
             self.decoder.verify(&stored[..self.stored_length(handle)?.min(stored.len())], handle)?;
             Ok(stored)
         };

@@ -30,7 +30,8 @@ pub(super) const LARGE_APPEND_BYTES: usize = 1 << 20;
 /// Where syncs are many, zeros are written so far ahead: in steps of 256 KiB the p99 is higher.
 const ZEROS_AHEAD_BYTES: u64 = 64 << 10;
 /// And where a sync has at least so many bytes. The first write to a reserved page makes the sync after it note that in
-/// the file system's journal. Syncs a second, with zeros ahead and without: of 8 KB 2.7k and 1.5k, of 4 KB 2.9k and
+/// the file system's journal. Syncs a second of a loop of
+/// `pwrite` and `fdatasync`, with zeros ahead and without: of 8 KB 2.7k and 1.5k, of 4 KB 2.9k and
 /// 1.5k, of 2 KB 3.1k and 2.6k, of 1 KB and less no difference, as most of them write to a page that was written to.
 const ZEROED_FOR_BYTES: u64 = 2000;
 
