@@ -155,8 +155,9 @@ fn ten_thousand_reads_on_one_thread() {
             let requests = counters.class(ReadClass::Data).requests;
             assert!(counters.read_calls < 20_000, "{} system calls", counters.read_calls);
             if file_system.io_backend() == "io_uring" && direct {
-                // The reads overlap, and most wait, so that they share requests.
-                assert!(requests < 5000, "{requests} requests");
+                // The reads overlap, and those that wait for room in the ring share requests. How many wait is a matter
+                // of how quick the device is beside this thread.
+                assert!(requests < 10_000, "{requests} requests");
             } else if direct {
                 assert_eq!(requests, 10_000);
             }
