@@ -11,7 +11,7 @@
 use crate::coverage::{Coverage, Popularity};
 use ferrock_base::{InternalComparator, MAX_SEQUENCE_NUMBER, ValueType, internal_key::make_internal_key};
 use ferrock_tree::compaction::choice::CompactionChoice;
-use ferrock_tree::compaction::iterator::{Grandparent, OutputSplitter};
+use ferrock_tree::compaction::iterator::{Grandparent, OutputSize, OutputSplitter};
 
 /// What a virtual file holds: keys `begin` to `end`, without `end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -126,8 +126,8 @@ impl Cutter {
 
     fn should_end(&mut self, before: u64, size_bytes: f64) -> bool {
         let key = boundary_key(before);
-        let size_bytes = if size_bytes > 0.0 { size_bytes.max(1.0) as u64 } else { 0 };
-        self.splitter.should_cut_between(&key, &key, size_bytes, size_bytes)
+        let size = |_| OutputSize { bytes: size_bytes as u64, with_entry_bytes: 0 };
+        self.splitter.should_cut_between(&key, (size_bytes > 0.0).then_some((&key[..], size)))
     }
 }
 

@@ -59,6 +59,11 @@ pub(crate) struct Collectors {
 }
 
 impl Collectors {
+    /// True when there is a collector of a program.
+    pub(crate) fn has_any(&self) -> bool {
+        !self.collectors.is_empty()
+    }
+
     pub(crate) fn new(rules: &[DeletionRule], set: &CollectorSet) -> Self {
         let names: Vec<&str> = set.factories.iter().map(|factory| factory.name()).collect();
         let create = |factory: &Arc<dyn TablePropertiesCollectorFactory>| {

@@ -46,7 +46,7 @@ pub const MAX_BLOCK_ENTRIES_PROPERTY: &[u8] = b"ferrock.max-block-entries";
 
 pub use adaptive::{ReadCounts, ReadStats};
 pub use blocks::{BlockPin, CachedBlock, PinnedBlock, TableBlockCache};
-pub use builder::{BlockTableBuilder, TableBuilderParams, TableSummary};
+pub use builder::{BlockTableBuilder, TableBuilderParams, TableSize, TableSummary};
 pub use charging::{CacheUsageOptions, ChargeDecision, Charging};
 pub use collectors::{CollectorSet, FailedCollector};
 pub use options::{BlockBasedTableOptions, PlainTableOptions};

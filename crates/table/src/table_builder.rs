@@ -1,6 +1,6 @@
 //! A builder of a table of any kind.
 
-use crate::builder::{BlockTableBuilder, TableBuilderParams, TableSummary};
+use crate::builder::{BlockTableBuilder, TableBuilderParams, TableSize, TableSummary};
 use crate::options::TableFactory;
 use crate::plain::PlainTableBuilder;
 use ferrock_base::{ErrorKind, Result};
@@ -73,23 +73,22 @@ impl TableBuilder {
         of_kind!(self, builder => builder.file_size())
     }
 
-    /// Bytes that the file will have about, for the entries so far.
+    /// What the table would take if it were finished now, or more. Costs little.
     #[inline]
     #[must_use]
-    pub fn estimated_file_size(&self) -> u64 {
+    pub fn size_at_most(&self) -> TableSize {
         match self {
-            Self::Block(builder) => builder.estimated_file_size(),
-            Self::Plain(builder) => builder.file_size(),
+            Self::Block(builder) => builder.size_at_most(),
+            Self::Plain(builder) => TableSize { bytes: builder.file_size(), most_bytes: builder.file_size() },
         }
     }
 
-    /// As [`estimated_file_size`](Self::estimated_file_size), but rather more than less: a file that is finished now
-    /// is not larger.
+    /// What the table would take if it were finished now. Waits for threads that write blocks.
     #[must_use]
-    pub fn most_file_size(&self) -> u64 {
+    pub fn size(&mut self) -> TableSize {
         match self {
-            Self::Block(builder) => builder.most_file_size(),
-            Self::Plain(builder) => builder.file_size(),
+            Self::Block(builder) => builder.size(),
+            Self::Plain(_) => self.size_at_most(),
         }
     }
 

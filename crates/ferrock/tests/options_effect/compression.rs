@@ -82,8 +82,26 @@ fn enabled() {
     assert!(with.0 < without.0, "{without:?}, {with:?}");
 }
 
+/// Other threads compress the blocks of a table, and outputs end at the same keys: those of one thread, also where an
+/// idle processor lends one more.
+fn outputs_are_those_of_one_thread() {
+    let files = ["0", "1", "2", "5"].map(|threads| {
+        let setup = Setup::new()
+            .set("compression", "kZSTD")
+            .set("target_file_size_base", "100000")
+            .set("compression_opts", &format!("{{parallel_threads={threads};}}"));
+        let db = setup.open();
+        (0..3).for_each(|_| flush_range(&db, 0..20_000));
+        force_compaction(&db);
+        let live = db.live_files().into_iter();
+        live.map(|file| (file.smallest_user_key, file.largest_user_key, file.num_entries)).collect::<Vec<_>>()
+    });
+    assert!(files[0].len() > 5 && files.iter().all(|other| *other == files[0]), "{files:?}");
+}
+
 /// Other threads compress the blocks of a table, which has the same data.
 fn parallel_threads() {
+    outputs_are_those_of_one_thread();
     for name in ["compression_opts", "bottommost_compression_opts"] {
         let measured = ["1", "3"].map(|threads| {
             let spawner = Arc::new(RecordingSpawner::default());

@@ -18,7 +18,8 @@ pub struct CompressionOptions {
     pub max_dict_bytes: u32,
     /// Sample bytes given to the dictionary trainer; 0 takes the samples themselves as dictionary.
     pub zstd_max_train_bytes: u32,
-    /// Threads that compress one table's blocks (read by the table builder).
+    /// Threads that pack and write one table's blocks; 1: one, and another where a processor is idle; 0: one (read by
+    /// the table builder).
     pub parallel_threads: u32,
     /// Whether `bottommost_compression_opts` applies (read by the engine).
     pub enabled: bool,

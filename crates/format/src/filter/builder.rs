@@ -102,13 +102,16 @@ impl FilterBuilder {
     /// Bytes that [`finish`](Self::finish) would return now, a few more or less for a Ribbon filter.
     #[must_use]
     pub fn estimated_size(&self) -> u64 {
+        if self.hashes.is_empty() { 0 } else { self.size_of(self.num_entries()) }
+    }
+
+    /// Bytes of a filter of so many entries, a few more or less for a Ribbon filter.
+    #[must_use]
+    pub fn size_of(&self, entries: u64) -> u64 {
         match self.sizing {
-            _ if self.hashes.is_empty() => 0,
-            Sizing::LegacyBloom { whole_bits_per_key } => legacy_bloom::size(self.num_entries(), whole_bits_per_key),
-            Sizing::FastLocalBloom { millibits_per_key } => {
-                fast_local_bloom::size(self.num_entries(), millibits_per_key)
-            }
-            Sizing::Ribbon { millibits_per_key } => ribbon_builder::size(self.num_entries(), millibits_per_key),
+            Sizing::LegacyBloom { whole_bits_per_key } => legacy_bloom::size(entries, whole_bits_per_key),
+            Sizing::FastLocalBloom { millibits_per_key } => fast_local_bloom::size(entries, millibits_per_key),
+            Sizing::Ribbon { millibits_per_key } => ribbon_builder::size(entries, millibits_per_key),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Puts blocks into the file: compressed ([`Packer`]), with a trailer, at their place.
 
+use super::cut_block::CutBlock;
 use super::packing::{Packer, Stored};
-use super::parallel::PackedBlock;
 use crate::options::BlockBasedTableOptions;
 use ferrock_base::checksum::{ChecksumType, crc32c_extend};
 use ferrock_base::{Error, Result};
@@ -60,6 +60,11 @@ impl Padding {
         if payload_bytes >= left && left < limit { left } else { 0 }
     }
 
+    /// Around one data block, at most.
+    fn most(self) -> u64 {
+        self.alignment - 1 + self.super_block.1 + self.sector + self.straddle
+    }
+
     fn after(self, stored_bytes: u64) -> u64 {
         stored_bytes.next_multiple_of(self.alignment) - stored_bytes
     }
@@ -113,6 +118,11 @@ impl BlockWriter {
         })
     }
 
+    /// Zeros around a data block, at most.
+    pub(super) fn most_padding(&self) -> u64 {
+        self.padding.most()
+    }
+
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
@@ -149,12 +159,11 @@ impl BlockWriter {
     }
 
     /// Writes a data block that was packed already, as the packer of data blocks does it.
-    pub(super) fn write_packed(&mut self, packed: &PackedBlock) -> Result<BlockHandle> {
+    pub(super) fn write_packed(&mut self, packed: &CutBlock) -> Result<BlockHandle> {
         let Some((kind, verifies)) = self.packer.as_ref().map(|packer| (packer.kind(), packer.verifies())) else {
-            return self.append(&packed.block, 0, Unit::Data);
+            return self.append(&packed.bytes, 0, Unit::Data);
         };
-        let PackedBlock { block, compressed, stored } = packed;
-        self.write_stored(block, compressed, *stored, (kind, verifies), Unit::Data)
+        self.write_stored(&packed.bytes, &packed.compressed, packed.stored, (kind, verifies), Unit::Data)
     }
 
     /// Writes an index block, compressed where that pays, without dictionary.
@@ -282,10 +291,6 @@ impl BlockWriter {
         if let Some(packer) = &mut self.packer {
             packer.spoil = spoil;
         }
-    }
-
-    pub(super) fn file(&self) -> &dyn WritableFile {
-        &*self.file
     }
 }
 

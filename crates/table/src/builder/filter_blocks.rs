@@ -185,6 +185,21 @@ impl FilterBlocks {
         }
     }
 
+    /// What a thousand keys add to the size of a whole filter, at most.
+    pub(super) fn bytes_per_1000_keys(&self) -> u64 {
+        const MANY_KEYS: u64 = 100_000;
+        let entries_per_key = 1 + u64::from(self.extractor.is_some());
+        // Ribbon filters grow in steps.
+        self.builder.size_of(MANY_KEYS) * entries_per_key * 5 / (4 * MANY_KEYS / 1000) + 1
+    }
+
+    /// What a key adds besides where partitions are small, each of which is rounded up.
+    pub(super) fn waste_per_key(&self) -> u64 {
+        /// A line of a Bloom filter and its metadata.
+        const WASTED_BYTES: u64 = 128;
+        self.partitions.as_ref().map_or(0, |partitions| 2 * WASTED_BYTES / partitions.keys_per_partition.max(1))
+    }
+
     pub(super) fn estimated_size(&self) -> u64 {
         self.builder.estimated_size() + self.partitions.as_ref().map_or(0, |partitions| partitions.complete_bytes)
     }

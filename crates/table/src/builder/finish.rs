@@ -1,7 +1,8 @@
 //! Everything behind the data blocks, and the summary of the table.
 
 use super::dictionary::BufferedBlocks;
-use super::{BlockTableBuilder, TableSummary};
+use super::sink::BlockSink;
+use super::{BlockTableBuilder, Stage, TableSummary, lost};
 use crate::options::BlockBasedTableOptions;
 use crate::partition_boundary::PartitionBoundary;
 use crate::{MAX_BLOCK_ENTRIES_PROPERTY, ROW_BOUNDS_PROPERTY};
@@ -34,89 +35,107 @@ impl BlockTableBuilder {
     }
 }
 
+/// A table whose data blocks are written.
+struct Ending {
+    builder: BlockTableBuilder,
+    sink: Box<BlockSink>,
+}
+
 fn finish(mut builder: BlockTableBuilder) -> Result<TableSummary> {
-    builder.write_packed(true)?;
     // As many as before the last block, which is what RocksDB's collectors are told with the last entry.
-    let size_bytes = builder.writer.offset() + builder.buffered.as_ref().map_or(0, BufferedBlocks::total_bytes);
+    if let Stage::Shared(pipeline) = &mut builder.stage {
+        pipeline.drain()?;
+    }
+    let size_bytes = builder.file_size() + builder.buffered.as_ref().map_or(0, BufferedBlocks::total_bytes);
     builder.totals.judge_deletions(size_bytes);
     builder.cut_block(None)?;
     builder.write_buffered()?;
-    builder.write_packed(true)?;
-    builder.pipeline = None;
-    let data_end = builder.writer.offset();
-    let mut blocks: BTreeMap<String, BlockHandle> = BTreeMap::new();
-    write_filter(&mut builder, &mut blocks)?;
-    let index = write_index(&mut builder, &mut blocks)?;
-    if builder.params.options.format_version >= 6 {
-        blocks.insert(metaindex::INDEX.to_owned(), index);
-    }
-    if let Some(dictionary) = builder.writer.dictionary_bytes() {
-        let handle = builder.writer.write_raw(&dictionary)?;
-        blocks.insert(metaindex::COMPRESSION_DICTIONARY.to_owned(), handle);
-    }
-    write_range_tombstones(&mut builder, &mut blocks)?;
-    complete_properties(&mut builder, data_end);
-    let properties = write_entries(&mut builder, builder_entries, NO_RESTARTS)?;
-    blocks.insert(metaindex::PROPERTIES.to_owned(), properties);
-
-    let metaindex = write_metaindex(&mut builder, &blocks)?;
-    let footer = Footer {
-        kind: TableKind::BlockBased,
-        format_version: builder.params.options.format_version,
-        checksum_type: builder.params.options.checksum,
-        metaindex,
-        index: Some(index),
-        base_context_checksum: builder.base_context,
+    let sink = match std::mem::replace(&mut builder.stage, Stage::Lost) {
+        Stage::Alone(sink) => sink,
+        Stage::Shared(pipeline) => pipeline.into_sink()?,
+        Stage::Lost => return Err(lost()),
     };
-    let footer = footer.encode(builder.writer.offset())?;
-    builder.writer.append_bytes(&footer)?;
-    builder.writer.finish()?;
-    Ok(summary(builder, data_end))
+    end(Ending { builder, sink })
 }
 
-fn summary(builder: BlockTableBuilder, data_end: u64) -> TableSummary {
-    let unique_id = UniqueId::from_properties(builder.totals.properties()).map_or([0; 16], |id| id.manifest_bytes());
-    let file_size = builder.writer.offset();
-    let (properties, needs_compaction, failed_collectors) = builder.totals.into_parts();
+/// Writes all that is behind the data blocks.
+fn end(mut ending: Ending) -> Result<TableSummary> {
+    let data_end = ending.sink.writer.offset();
+    let mut blocks: BTreeMap<String, BlockHandle> = BTreeMap::new();
+    write_filter(&mut ending, &mut blocks)?;
+    let index = write_index(&mut ending, &mut blocks)?;
+    if ending.builder.params.options.format_version >= 6 {
+        blocks.insert(metaindex::INDEX.to_owned(), index);
+    }
+    if let Some(dictionary) = ending.sink.writer.dictionary_bytes() {
+        let handle = ending.sink.writer.write_raw(&dictionary)?;
+        blocks.insert(metaindex::COMPRESSION_DICTIONARY.to_owned(), handle);
+    }
+    write_range_tombstones(&mut ending, &mut blocks)?;
+    complete_properties(&mut ending, data_end);
+    let properties = write_entries(&mut ending, builder_entries, NO_RESTARTS)?;
+    blocks.insert(metaindex::PROPERTIES.to_owned(), properties);
+
+    let metaindex = write_metaindex(&mut ending, &blocks)?;
+    let footer = Footer {
+        kind: TableKind::BlockBased,
+        format_version: ending.builder.params.options.format_version,
+        checksum_type: ending.builder.params.options.checksum,
+        metaindex,
+        index: Some(index),
+        base_context_checksum: ending.builder.base_context,
+    };
+    let footer = footer.encode(ending.sink.writer.offset())?;
+    ending.sink.writer.append_bytes(&footer)?;
+    ending.sink.writer.finish()?;
+    Ok(summary(ending, data_end))
+}
+
+fn summary(ending: Ending, data_end: u64) -> TableSummary {
+    let unique_id =
+        UniqueId::from_properties(ending.builder.totals.properties()).map_or([0; 16], |id| id.manifest_bytes());
+    let file_size = ending.sink.writer.offset();
+    let (properties, needs_compaction, failed_collectors) = ending.builder.totals.into_parts();
     TableSummary {
         file_size,
         tail_size: file_size - data_end,
         unique_id,
-        num_verified_blocks: builder.writer.num_verified_blocks(),
-        file_checksum: builder.writer.file_checksum(),
+        num_verified_blocks: ending.sink.writer.num_verified_blocks(),
+        file_checksum: ending.sink.writer.file_checksum(),
         needs_compaction,
-        last_key: builder.first_key.is_some().then_some(builder.last_key),
-        first_key: builder.first_key,
+        last_key: ending.builder.first_key.is_some().then_some(ending.builder.last_key),
+        first_key: ending.builder.first_key,
         properties: Arc::new(properties),
         failed_collectors,
     }
 }
 
-fn write_filter(builder: &mut BlockTableBuilder, blocks: &mut BTreeMap<String, BlockHandle>) -> Result<()> {
-    let Some(filter) = &mut builder.filter else { return Ok(()) };
-    let last = if builder.first_key.is_some() { user_key(&builder.last_key) } else { &[] };
-    if let Some(written) = filter.write(&mut builder.writer, last, &builder.index)? {
-        let properties = builder.totals.properties_mut();
+fn write_filter(ending: &mut Ending, blocks: &mut BTreeMap<String, BlockHandle>) -> Result<()> {
+    let Some(filter) = &mut ending.sink.filter else { return Ok(()) };
+    let last = if ending.builder.first_key.is_some() { user_key(&ending.builder.last_key) } else { &[] };
+    if let Some(written) = filter.write(&mut ending.sink.writer, last, &ending.sink.index)? {
+        let properties = ending.builder.totals.properties_mut();
         properties.num_filter_entries = written.entries;
         properties.filter_size = written.size;
         blocks.insert(written.metaindex_name, written.handle);
         if written.is_partitioned {
-            builder.index.keep_partitions();
+            ending.sink.index.keep_partitions();
         }
     }
     Ok(())
 }
 
-fn write_index(builder: &mut BlockTableBuilder, blocks: &mut BTreeMap<String, BlockHandle>) -> Result<BlockHandle> {
-    let index = builder.index.write(&mut builder.writer, builder.params.options.enable_index_compression)?;
-    let encoding = builder.index.encoding();
+fn write_index(ending: &mut Ending, blocks: &mut BTreeMap<String, BlockHandle>) -> Result<BlockHandle> {
+    let index =
+        ending.sink.index.write(&mut ending.sink.writer, ending.builder.params.options.enable_index_compression)?;
+    let encoding = ending.sink.index.encoding();
     if let Some(size) = index.row_bounds_size {
-        builder.own_properties.insert(ROW_BOUNDS_PROPERTY.to_vec(), size.to_string().into_bytes());
-        let entries = builder.totals.max_block_entries().to_string().into_bytes();
-        builder.own_properties.insert(MAX_BLOCK_ENTRIES_PROPERTY.to_vec(), entries);
+        ending.builder.own_properties.insert(ROW_BOUNDS_PROPERTY.to_vec(), size.to_string().into_bytes());
+        let entries = ending.builder.totals.max_block_entries().to_string().into_bytes();
+        ending.builder.own_properties.insert(MAX_BLOCK_ENTRIES_PROPERTY.to_vec(), entries);
     }
-    let properties = builder.totals.properties_mut();
-    properties.index_type = Some(builder.index.index_type() as u32);
+    let properties = ending.builder.totals.properties_mut();
+    properties.index_type = Some(ending.sink.index.index_type() as u32);
     properties.index_size = index.size;
     properties.index_partitions = index.partitions;
     properties.num_uniform_blocks = Some(index.uniform_blocks);
@@ -127,20 +146,20 @@ fn write_index(builder: &mut BlockTableBuilder, blocks: &mut BTreeMap<String, Bl
     Ok(index.root)
 }
 
-fn write_range_tombstones(builder: &mut BlockTableBuilder, blocks: &mut BTreeMap<String, BlockHandle>) -> Result<()> {
-    if builder.range_tombstones.is_empty() {
+fn write_range_tombstones(ending: &mut Ending, blocks: &mut BTreeMap<String, BlockHandle>) -> Result<()> {
+    if ending.builder.range_tombstones.is_empty() {
         return Ok(());
     }
-    let comparator = builder.params.comparator.clone();
-    let mut tombstones = std::mem::take(&mut builder.range_tombstones);
+    let comparator = ending.builder.params.comparator.clone();
+    let mut tombstones = std::mem::take(&mut ending.builder.range_tombstones);
     tombstones.sort_by(|a, b| comparator.compare(&a.0, &b.0).then_with(|| comparator.user().compare(&a.1, &b.1)));
-    let handle = write_entries(builder, |_| tombstones, 1)?;
+    let handle = write_entries(ending, |_| tombstones, 1)?;
     blocks.insert(metaindex::RANGE_DELETION.to_owned(), handle);
     Ok(())
 }
 
-fn write_metaindex(builder: &mut BlockTableBuilder, blocks: &BTreeMap<String, BlockHandle>) -> Result<BlockHandle> {
-    let entries = |_: &BlockTableBuilder| {
+fn write_metaindex(ending: &mut Ending, blocks: &BTreeMap<String, BlockHandle>) -> Result<BlockHandle> {
+    let entries = |_: &Ending| {
         let encode = |(name, handle): (&String, &BlockHandle)| {
             let mut value = Vec::new();
             handle.encode_to(&mut value);
@@ -148,32 +167,32 @@ fn write_metaindex(builder: &mut BlockTableBuilder, blocks: &BTreeMap<String, Bl
         };
         blocks.iter().map(encode).collect()
     };
-    write_entries(builder, entries, 1)
+    write_entries(ending, entries, 1)
 }
 
-fn builder_entries(builder: &BlockTableBuilder) -> Vec<(Vec<u8>, Vec<u8>)> {
-    builder.totals.properties().entries()
+fn builder_entries(ending: &Ending) -> Vec<(Vec<u8>, Vec<u8>)> {
+    ending.builder.totals.properties().entries()
 }
 
 /// Writes a block of names and values.
 fn write_entries(
-    builder: &mut BlockTableBuilder,
-    entries: impl FnOnce(&BlockTableBuilder) -> Vec<(Vec<u8>, Vec<u8>)>,
+    ending: &mut Ending,
+    entries: impl FnOnce(&Ending) -> Vec<(Vec<u8>, Vec<u8>)>,
     restart_interval: usize,
 ) -> Result<BlockHandle> {
     let mut block = BlockBuilder::new(BlockBuilderOptions { restart_interval, ..BlockBuilderOptions::default() });
-    for (name, value) in entries(builder) {
+    for (name, value) in entries(ending) {
         block.add(&name, &value);
     }
-    builder.writer.write_raw(block.finish())
+    ending.sink.writer.write_raw(block.finish())
 }
 
-fn complete_properties(builder: &mut BlockTableBuilder, data_end: u64) {
-    let params = &builder.params;
+fn complete_properties(ending: &mut Ending, data_end: u64) {
+    let params = &ending.builder.params;
     let options: &BlockBasedTableOptions = &params.options;
     let extractor = params.prefix_extractor.as_ref();
-    builder.totals.set_sequences();
-    let properties: &mut TableProperties = builder.totals.properties_mut();
+    ending.builder.totals.set_sequences();
+    let properties: &mut TableProperties = ending.builder.totals.properties_mut();
     properties.data_size = data_end;
     properties.tail_start_offset = Some(data_end);
     properties.format_version = options.format_version.into();
@@ -195,21 +214,22 @@ fn complete_properties(builder: &mut BlockTableBuilder, data_end: u64) {
     properties.prefix_filtering = Some(extractor.is_some());
     properties.decoupled_partitioned_filters = options.decouple_partitioned_filters;
     properties.data_block_restart_interval = u64::try_from(options.block_restart_interval).unwrap_or(0);
-    properties.index_block_restart_interval = builder.index.encoding().restart_interval as u64;
+    properties.index_block_restart_interval = ending.sink.index.encoding().restart_interval as u64;
     properties.separate_key_value_in_data_block = options.separate_key_value_in_data_block.into();
     properties.seqno_to_time_map.clone_from(&params.seqno_to_time_map);
     properties.user_collected.clone_from(&params.user_collected);
-    properties.user_collected.append(&mut builder.own_properties);
-    if let Some((extractor, min_blocks)) = builder.cut.kept_guarantee() {
+    properties.user_collected.append(&mut ending.builder.own_properties);
+    if let Some((extractor, min_blocks)) = ending.builder.cut.kept_guarantee() {
         let (property, value) = PartitionBoundary::describe(extractor, min_blocks);
         properties.user_collected.insert(property.to_vec(), value);
     }
     properties.compression_options = describe(&params.compression_options, params.compression);
-    let used = builder.writer.used_types();
+    let used = ending.sink.writer.used_types();
     properties.compression_name = CompressionName::for_table(options.format_version, params.compression, used).encode();
-    builder.totals.finish_collectors();
-    let properties = builder.totals.properties_mut();
-    if builder.params.is_external {
+    ending.sink.describe_in(ending.builder.totals.properties_mut());
+    ending.builder.totals.finish_collectors();
+    let properties = ending.builder.totals.properties_mut();
+    if ending.builder.params.is_external {
         properties.external_sst_file_version = Some(2);
         properties.external_sst_file_global_seqno = Some(0);
     }

@@ -65,8 +65,11 @@ pub struct TableBuilderParams {
     pub is_external: bool,
     /// Compute the CRC32C of the whole file on the way.
     pub compute_file_checksum: bool,
-    /// Starts the threads that `compression_options.parallel_threads` asks for; `None`: one thread does all.
+    /// Starts the threads that `compression_options.parallel_threads` asks for, or, where it asks for one and a
+    /// processor is idle, another one; `None`: one thread does all.
     pub spawner: Option<Arc<dyn Spawner>>,
+    /// Counts the processors that are idle: [`ferrock_vfs::idle_cpus`].
+    pub idle_cpus: fn() -> usize,
     /// The cache that memory of the builder is charged to.
     pub charging: Option<Charging>,
     /// Deletions for which the table asks for a compaction; one of the rules is enough.
@@ -105,6 +108,7 @@ impl TableBuilderParams {
             is_external: false,
             compute_file_checksum: false,
             spawner: None,
+            idle_cpus: ferrock_vfs::idle_cpus,
             charging: None,
             deletion_rules: Vec::new(),
             collectors: CollectorSet::default(),

@@ -1,6 +1,5 @@
 //! What is counted of a table while it is written, for its properties.
 
-use super::packing::Stored;
 use crate::collectors::{Collectors, FailedCollector};
 use ferrock_base::internal_key::trailer;
 use ferrock_base::types::ValueType;
@@ -36,6 +35,12 @@ impl TableTotals {
         self.properties.num_entries
     }
 
+    /// Entries of the open block.
+    #[inline]
+    pub(super) fn open_entries(&self) -> u64 {
+        self.properties.num_entries - self.properties.num_range_deletions - self.ended_entries
+    }
+
     /// Data blocks that were ended.
     #[inline]
     pub(super) fn blocks(&self) -> u64 {
@@ -67,13 +72,14 @@ impl TableTotals {
         self.collectors.add_block(bytes as u64);
     }
 
-    /// Counts how a data block was stored.
-    pub(super) fn add_stored(&mut self, stored: Stored) {
-        match stored {
-            Stored::Compressed => {}
-            Stored::Rejected => self.properties.num_data_blocks_compression_rejected += 1,
-            Stored::Raw => self.properties.num_data_blocks_compression_bypassed += 1,
-        }
+    /// Bytes of the data blocks that were ended, before compression.
+    pub(super) fn block_bytes(&self) -> u64 {
+        self.properties.uncompressed_data_size
+    }
+
+    /// True when a program's collectors look at the entries.
+    pub(super) fn has_collectors(&self) -> bool {
+        self.collectors.has_any()
     }
 
     /// Asks the rules about deletions, with so many bytes of data blocks at the last entry.

@@ -10,7 +10,7 @@ use super::verify::{EntriesDigest, Verification};
 use super::{JobContext, JobEnv, JobOutput, WrittenFiles};
 use crate::blob::{BlobFlow, BlobReadahead, for_each_reference};
 use crate::compaction::iterator::{
-    CompactionIterator, DeeperLevels, OutputSplitter, boundary_between, output_contents,
+    CompactionIterator, DeeperLevels, OutputSize, OutputSplitter, Precision, boundary_between, output_contents,
 };
 use ferrock_base::byte_text::to_bytes;
 use ferrock_base::internal_key::{make_internal_key, sequence, trailer};
@@ -18,6 +18,7 @@ use ferrock_base::range_tombstone::RangeTombstone;
 use ferrock_base::table_properties_collector::CollectorContext;
 use ferrock_base::{Error, FileNumber, InternalComparator, InternalIterator, Result, SequenceNumber, ValueType};
 use ferrock_cache::Held;
+use ferrock_format::compression::CompressionType;
 use ferrock_format::file_name;
 use ferrock_format::version_edit::NewFile;
 use ferrock_table::adaptive::HASH_INDEX_PROPERTY;
@@ -53,7 +54,7 @@ impl OpenOutput {
     /// Brings the memory that is counted up to date.
     fn count_memory(&mut self, plan: &OutputPlan<'_>) {
         if let Some(memory) = &mut self.memory {
-            let tail_bytes = self.builder.estimated_file_size().saturating_sub(self.builder.file_size());
+            let tail_bytes = self.builder.size_at_most().bytes.saturating_sub(self.builder.file_size());
             let buffer_bytes = plan.context.db.writable_file_max_buffer_size;
             let compressors = self.compressors.saturating_mul(COMPRESSOR_BYTES);
             memory.set(usize::try_from(tail_bytes.saturating_add(buffer_bytes)).unwrap_or(0) + compressors);
@@ -171,18 +172,19 @@ impl<'a> TableOutput<'a> {
     /// Writes the next entry, in another table than the last if the splitter says so.
     #[inline]
     pub(super) fn write(&mut self, splitter: &mut OutputSplitter, key: &[u8], value: &[u8]) -> Result<()> {
-        let (last, size) = match &self.open {
-            Some(open) => (&open.last[..], open.builder.estimated_file_size().max(1)),
-            None => (&[][..], 0),
-        };
-        let with_entry = match (&self.open, self.bounded_tombstone_bytes) {
-            (Some(open), Some(tombstone_bytes)) => {
-                let entry = (key.len() + value.len()) as u64 + ENTRY_BYTES;
-                open.builder.most_file_size() + entry + tombstone_bytes
-            }
-            _ => size,
-        };
-        if splitter.should_cut_between(last, key, size, with_entry) {
+        let with_entry = self.bounded_tombstone_bytes.map(|tombstones| {
+            let entry = (key.len() + value.len()) as u64 + ENTRY_BYTES;
+            entry.saturating_add(tombstones)
+        });
+        let current = self.open.as_deref_mut().map(|OpenOutput { last, builder, .. }| {
+            let size = |precision| {
+                let size = if precision == Precision::Exact { builder.size() } else { builder.size_at_most() };
+                let with_entry_bytes = with_entry.map_or(0, |more| size.most_bytes.saturating_add(more));
+                OutputSize { bytes: size.bytes, with_entry_bytes }
+            };
+            (&last[..], size)
+        });
+        if splitter.should_cut_between(key, current) {
             self.finish_open(Some(key))?;
         }
         self.add(key, value)
@@ -243,7 +245,8 @@ impl<'a> TableOutput<'a> {
         let mut file = context.file_system.create_writable(&path, &self.plan.writable_options())?;
         file.set_rate_limiter(context.db.components.rate_limiter.clone(), self.plan.io_priority(self.env));
         let params = self.builder_params(number);
-        let threads = params.compression_options.parallel_threads.max(1);
+        // One more may be lent.
+        let threads = params.compression_options.parallel_threads.max(1 + u32::from(params.spawner.is_some()));
         let builder = TableBuilder::new(self.factory, params, file)?;
         let budget = context.db.components.memory_budget.as_ref();
         let mut open = Box::new(OpenOutput {
@@ -280,7 +283,9 @@ impl<'a> TableOutput<'a> {
         }
         params.compression = compression;
         params.compression_options = compression_options.clone();
-        params.spawner = (compression_options.parallel_threads > 1).then(|| context.db.components.spawner());
+        // 0: no thread beside the job's, not even where a processor is idle.
+        let may_share = compression_options.parallel_threads > 0 && compression != CompressionType::NoCompression;
+        params.spawner = may_share.then(|| context.db.components.spawner());
         params.prefix_extractor = options.prefix_extractor.clone();
         params.filter_policy = options.filter_policy;
         params.charging = (!options.table.no_block_cache)

@@ -1,6 +1,6 @@
 //! A wrong compressor: caught with `verify_compression`, and written without. Padding.
 
-use crate::builder::{BlockTableBuilder, TableBuilderParams};
+use crate::builder::{BlockTableBuilder, Stage, TableBuilderParams};
 use crate::options::BlockBasedTableOptions;
 use ferrock_base::error::ErrorKind;
 use ferrock_base::internal_key::make_internal_key;
@@ -56,7 +56,9 @@ fn build(
     params.options = Arc::new(BlockBasedTableOptions { verify_compression, ..BlockBasedTableOptions::default() });
     let file = memory.create_writable(Path::new("/000007.sst"), &WritableOptions::default())?;
     let mut builder = BlockTableBuilder::new(params, file)?;
-    builder.writer.spoil(spoil);
+    if let Stage::Alone(sink) = &mut builder.stage {
+        sink.writer.spoil(spoil);
+    }
     for number in 0..2000u32 {
         let key = make_internal_key(&number.to_be_bytes(), SequenceNumber(9), ValueType::Value);
         if let Err(error) = builder.add(&key, &[b'v'; 60]) {

@@ -1,4 +1,5 @@
-use super::super::{BlockTableBuilder, TableBuilderParams, TableSummary};
+use super::super::{BlockTableBuilder, Stage, TableBuilderParams, TableSummary};
+use super::{FIRST_SHARED_BLOCK, Pipeline};
 use crate::options::{BlockBasedTableOptions, IndexType};
 use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::random::Random;
@@ -6,7 +7,10 @@ use ferrock_base::thread::{Job, Join, Spawner, StdSpawner};
 use ferrock_base::{ErrorKind, InternalComparator, Result, SequenceNumber, ValueType};
 use ferrock_format::compression::CompressionType;
 use ferrock_format::filter::FilterPolicy;
-use ferrock_vfs::{FileSystem, MemoryFileSystem, WritableOptions, read_file};
+use ferrock_vfs::{
+    Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind, Trigger, WritableOptions,
+    read_file,
+};
 use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::Arc;
@@ -138,31 +142,96 @@ fn drawn_with_dictionary(numbers: &mut Random) -> TableBuilderParams {
     params
 }
 
+/// What a spawner does with the helpers, and when there is an idle processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Helpers {
+    Run,
+    NeverRun,
+    AreLent,
+    AreLentAndNeverRun,
+    AreNotLent,
+}
+
+impl Helpers {
+    const ALL: [Self; 5] = [Self::Run, Self::NeverRun, Self::AreLent, Self::AreLentAndNeverRun, Self::AreNotLent];
+
+    /// The same table by so many threads, or by one and what is lent; and the threads that it starts.
+    fn join(self, params: &mut TableBuilderParams, threads: u32) -> Arc<Counting> {
+        let counting = Arc::new(Counting::default());
+        let runs = matches!(self, Self::Run | Self::AreLent | Self::AreNotLent);
+        params.spawner = Some(if runs { Arc::clone(&counting) as _ } else { Arc::<Never>::default() as _ });
+        params.idle_cpus = if self == Self::AreNotLent { || 0 } else { || 1 };
+        params.compression_options.parallel_threads =
+            if matches!(self, Self::Run | Self::NeverRun) { threads } else { 1 };
+        counting
+    }
+}
+
 #[test]
 fn the_bytes_are_those_of_one_thread() {
-    for seed in 0..60 {
+    for seed in 0..40 {
         let mut numbers = Random::new(seed);
         let with_dictionary = seed % 2 == 1;
         let params = if with_dictionary { drawn_with_dictionary(&mut numbers) } else { drawn(&mut numbers) };
         let entries = if with_dictionary { 300 } else { [0, 1, 30, 2000][numbers.below(4) as usize] };
         let (wanted, alone) = table(params.clone(), seed, entries);
-        for threads in 2..4 {
-            for runs in [true, false] {
-                let counting = Arc::new(Counting::default());
-                let mut params = params.clone();
-                params.compression_options.parallel_threads = threads;
-                params.spawner = Some(if runs { Arc::clone(&counting) as _ } else { Arc::<Never>::default() as _ });
-                let what = format!("seed {seed}, {threads} threads, they run: {runs}, {params:?}");
-                let compresses = params.compression != CompressionType::NoCompression;
-                let (found, summary) = table(params, seed, entries);
-                assert!(found == wanted, "{what}");
-                assert_eq!(summary.num_verified_blocks, alone.num_verified_blocks, "{what}");
-                let started = if compresses && runs { threads as usize - 1 } else { 0 };
-                assert_eq!(counting.started.load(Ordering::SeqCst), started, "{what}");
-                while counting.running.load(Ordering::SeqCst) > 0 {
-                    std::thread::yield_now();
+        for (threads, helpers) in [2, 3].into_iter().flat_map(|threads| Helpers::ALL.map(|helpers| (threads, helpers)))
+        {
+            let mut params = params.clone();
+            let counting = helpers.join(&mut params, threads);
+            let what = format!("seed {seed}, {threads} threads, {helpers:?}, {params:?}");
+            let compresses = params.compression != CompressionType::NoCompression;
+            let (found, summary) = table(params, seed, entries);
+            assert!(found == wanted, "{what}");
+            assert_eq!(summary.num_verified_blocks, alone.num_verified_blocks, "{what}");
+            let started = counting.started.load(Ordering::SeqCst);
+            match helpers {
+                Helpers::Run if compresses && entries > 0 => assert_eq!(started, threads as usize - 1, "{what}"),
+                Helpers::AreLent if compresses => {
+                    let blocks = summary.properties.num_data_blocks;
+                    let has_dictionary = !summary.properties.compression_options.contains("max_dict_bytes=0;");
+                    assert!((started > 0) == (blocks > FIRST_SHARED_BLOCK) || has_dictionary, "{what}");
+                }
+                _ => assert_eq!(started, 0, "{what}"),
+            }
+            while counting.running.load(Ordering::SeqCst) > 0 {
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+/// By which an output ends: with helpers the same as without, and never above what is known while they work.
+#[test]
+fn the_sizes_are_those_of_one_thread() {
+    for seed in 0..20 {
+        let mut numbers = Random::new(1000 + seed);
+        let with_dictionary = seed % 4 == 1;
+        let params = if with_dictionary { drawn_with_dictionary(&mut numbers) } else { drawn(&mut numbers) };
+        let asked_for = |number: u32| (number * 7 + seed as u32).is_multiple_of(50);
+        let sizes = |params: TableBuilderParams| {
+            let mut builder = begin(&MemoryFileSystem::new(), params);
+            let mut sizes = Vec::new();
+            let mut numbers = Random::new(seed);
+            for number in 0..2000u32 {
+                let value = vec![number as u8; numbers.below(120) as usize];
+                builder.add(&entry(number), &value).unwrap();
+                let most = builder.size_at_most();
+                // Not asked for each time, so that blocks are on their way.
+                if asked_for(number) {
+                    let exact = builder.size();
+                    assert!(most.bytes >= exact.bytes && most.most_bytes >= exact.most_bytes, "{most:?} {exact:?}");
+                    assert_eq!(builder.size_at_most(), exact);
+                    sizes.push(exact);
                 }
             }
+            sizes
+        };
+        let wanted = sizes(params.clone());
+        for helpers in Helpers::ALL {
+            let mut params = params.clone();
+            let _counting = helpers.join(&mut params, 2 + seed as u32 % 3);
+            assert_eq!(sizes(params.clone()), wanted, "seed {seed}, {helpers:?}, {params:?}");
         }
     }
 }
@@ -184,6 +253,7 @@ fn a_builder_that_is_given_up_ends_its_threads() {
     let counting = Arc::new(Counting::default());
     let mut builder = begin(&MemoryFileSystem::new(), with_threads(Arc::clone(&counting) as _));
     (0..5000).for_each(|number| builder.add(&entry(number), &[7; 100]).unwrap());
+    assert_eq!(counting.started.load(Ordering::SeqCst), 1);
     builder.abandon();
     while counting.running.load(Ordering::SeqCst) > 0 {
         std::thread::yield_now();
@@ -191,28 +261,74 @@ fn a_builder_that_is_given_up_ends_its_threads() {
     assert_eq!(counting.started.load(Ordering::SeqCst), 1);
 }
 
-#[test]
-fn the_blocks_in_memory_are_few_and_the_size_is_known_roughly() {
-    let mut builder = begin(&MemoryFileSystem::new(), with_threads(Arc::<Never>::default() as _));
-    for number in 0..20_000u32 {
-        builder.add(&entry(number), &[number as u8; 100]).unwrap();
-        let pipeline = builder.pipeline.as_ref().unwrap();
-        assert!(pipeline.keys.len() <= 2 * super::BLOCKS_PER_THREAD);
-        let queue = pipeline.shared.queue.lock();
-        assert!(queue.waiting.len() + queue.packed.len() <= 2 * super::BLOCKS_PER_THREAD);
+fn pipeline(builder: &mut BlockTableBuilder) -> &mut Pipeline {
+    match &mut builder.stage {
+        Stage::Shared(pipeline) => pipeline,
+        other => panic!("{other:?}"),
     }
-    let (estimated, written) = (builder.estimated_file_size(), builder.file_size());
-    let size = builder.finish().unwrap().file_size;
-    assert!(written < estimated && estimated < size * 12 / 10 && estimated > size * 8 / 10, "{estimated} of {size}");
 }
 
 #[test]
-fn a_thread_that_panics_makes_an_error_of_its_block() {
-    let shared = super::Shared::default();
-    let claim = super::Claim { shared: &shared, number: 3, packed: None };
-    drop(claim);
-    let outcome = shared.queue.lock().packed.remove(&3).unwrap();
-    assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Aborted);
+fn the_blocks_in_memory_are_few() {
+    let mut builder = begin(&MemoryFileSystem::new(), with_threads(Arc::<Never>::default() as _));
+    for number in 0..20_000u32 {
+        builder.add(&entry(number), &[number as u8; 100]).unwrap();
+        let queue = pipeline(&mut builder).shared.queue.lock();
+        assert!(queue.waiting.len() + queue.packed.len() + queue.spare.len() <= 2 * super::BLOCKS_PER_THREAD);
+    }
+    assert!(builder.file_size() < builder.size_at_most().bytes);
+    let estimated = builder.size().bytes;
+    let size = builder.finish().unwrap().file_size;
+    assert!(estimated < size * 12 / 10 && estimated > size * 8 / 10, "{estimated} of {size}");
+}
+
+#[test]
+fn a_lent_helper_that_is_slow_is_sent_away() {
+    let mut params = with_threads(Arc::<Never>::default() as _);
+    params.compression_options.parallel_threads = 1;
+    params.idle_cpus = || 1;
+    let mut packer = super::Packer::new(&params, None).unwrap().unwrap();
+    let mut builder = begin(&MemoryFileSystem::new(), params);
+    let add = |builder: &mut BlockTableBuilder| {
+        let number = builder.num_entries() as u32;
+        builder.add(&entry(number), &[1; 100]).unwrap();
+    };
+    while matches!(builder.stage, Stage::Alone(_)) {
+        add(&mut builder);
+    }
+    let shared = Arc::clone(&pipeline(&mut builder).shared);
+    std::thread::scope(|scope| {
+        // Takes a block and has it until it is sent away.
+        scope.spawn(|| {
+            let (number, block) = loop {
+                if let Some(first) = shared.queue.lock().waiting.pop_front() {
+                    break first;
+                }
+                std::thread::yield_now();
+            };
+            while !shared.queue.lock().is_over {
+                std::thread::yield_now();
+            }
+            shared.pack(number, block, &mut packer);
+        });
+        while matches!(builder.stage, Stage::Shared(_)) {
+            add(&mut builder);
+        }
+    });
+    (0..5000).for_each(|_| add(&mut builder));
+    assert!(matches!(builder.stage, Stage::Shared(_)), "another one was lent");
+    builder.finish().unwrap();
+}
+
+#[test]
+fn a_thread_that_panics_makes_an_error_of_the_table() {
+    let mut builder = begin(&MemoryFileSystem::new(), with_threads(Arc::<Never>::default() as _));
+    builder.add(&entry(0), &[7; 100]).unwrap();
+    drop(super::Claim::of(&pipeline(&mut builder).shared));
+    let failed = (1..5000).find_map(|number| builder.add(&entry(number), &[7; 100]).err()).unwrap();
+    assert_eq!(failed.kind(), ErrorKind::Aborted, "{failed}");
+    assert_eq!(builder.size(), builder.size_at_most());
+    assert_eq!(builder.finish().unwrap_err().kind(), ErrorKind::Aborted);
 }
 
 #[test]
@@ -220,8 +336,31 @@ fn a_block_that_does_not_decompress_is_an_error_of_the_builder() {
     let mut params = with_threads(Arc::<Never>::default() as _);
     params.options = Arc::new(BlockBasedTableOptions { verify_compression: true, ..BlockBasedTableOptions::default() });
     let mut builder = begin(&MemoryFileSystem::new(), params);
-    builder.pipeline.as_mut().unwrap().packer.spoil = Some(|bytes| bytes.truncate(bytes.len() / 2));
-    let failed = (0..5000).find_map(|number| builder.add(&entry(number), &[7; 100]).err()).unwrap();
+    builder.add(&entry(0), &[7; 100]).unwrap();
+    pipeline(&mut builder).packer.spoil = Some(|bytes| bytes.truncate(bytes.len() / 2));
+    let failed = (1..5000).find_map(|number| builder.add(&entry(number), &[7; 100]).err()).unwrap();
     assert_eq!(failed.kind(), ErrorKind::Corruption, "{failed}");
     assert_eq!(builder.finish().unwrap_err().kind(), ErrorKind::Corruption);
+}
+
+/// The disk fails under a helper or under the builder: the table has the error, whichever thread came upon it.
+#[test]
+fn an_error_of_the_file_is_one_of_the_builder() {
+    for threads in [2, 3] {
+        for at in [1, 7, 40, 200] {
+            let faults = FaultInjectionFileSystem::new(Arc::new(MemoryFileSystem::new()));
+            let rule = FaultRule::new(OperationKind::Append, "*", Fault::NoSpace);
+            faults.add_rule(FaultRule { trigger: Trigger::Nth(at), ..rule });
+            let mut params = with_threads(Arc::<Counting>::default() as _);
+            params.compression_options.parallel_threads = threads;
+            let file = faults.create_writable(Path::new("/000007.sst"), &WritableOptions::default()).unwrap();
+            let mut builder = BlockTableBuilder::new(params, file).unwrap();
+            let added = (0..20_000).find_map(|number| {
+                let value: Vec<u8> = (0..100u32).map(|byte| (byte * number % 251) as u8).collect();
+                builder.add(&entry(number), &value).err()
+            });
+            let failed = added.or_else(|| builder.finish().err()).unwrap();
+            assert_eq!(failed.kind(), ErrorKind::NoSpace, "{threads} threads, append {at}: {failed}");
+        }
+    }
 }

@@ -21,7 +21,7 @@ pub mod tombstones;
 #[cfg(test)]
 pub use context::NothingDeeper;
 pub use context::{CompactionIteratorOptions, DeeperLevels, DroppedEntries, UnknownDeeper};
-pub use output_split::{Grandparent, OutputSplitter, boundary_between, output_contents};
+pub use output_split::{Grandparent, OutputSize, OutputSplitter, Precision, boundary_between, output_contents};
 pub use required_edges::RequiredEdges;
 pub use rules::CompactionIterator;
 pub use stripes::SnapshotStripes;

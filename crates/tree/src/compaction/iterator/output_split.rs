@@ -30,6 +30,24 @@ pub struct Grandparent {
     pub size_bytes: u64,
 }
 
+/// How well the size of an output is to be known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// It is not larger.
+    AtMost,
+    /// It is of this size, now that all of it is written.
+    Exact,
+}
+
+/// The size of the current output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OutputSize {
+    /// So far.
+    pub bytes: u64,
+    /// What the file would have at most if it ended behind the next entry, where it must not exceed its target; else 0.
+    pub with_entry_bytes: u64,
+}
+
 /// Decides before which keys a new output begins.
 #[derive(Debug)]
 pub struct OutputSplitter {
@@ -113,43 +131,53 @@ impl OutputSplitter {
         Self::new(order, u64::MAX, u64::MAX, Vec::new())
     }
 
-    /// True when the current output, of `output_size_bytes` so far (0: it has no entry) and with `last` as its last
-    /// internal key, should end before `key`. To be called once for each key, in order. `with_entry_bytes`: what the
-    /// file would have at most if it ended behind `key`, where it must not exceed its target; else the size so far.
-    pub fn should_cut_between(
+    /// True when the current output, with `last` as its last internal key, should end before `key`; `None` where it has
+    /// no entry yet. To be called once for each key, in order.
+    ///
+    /// `size` is asked for what the output takes at most, and only where that may be too much for what it takes
+    /// exactly.
+    #[inline]
+    pub fn should_cut_between<S: FnMut(Precision) -> OutputSize>(
         &mut self,
-        last: &[u8],
         key: &[u8],
-        output_size_bytes: u64,
-        with_entry_bytes: u64,
+        current: Option<(&[u8], S)>,
     ) -> bool {
-        let is_boundary = output_size_bytes > 0
-            && self.partitioner.as_mut().is_some_and(|partitioner| {
-                partitioner.should_partition(&PartitionerRequest {
-                    prev_user_key: user_key(last),
-                    current_user_key: user_key(key),
-                    current_output_file_size: output_size_bytes,
-                })
-            });
-        let exceeds = output_size_bytes > 0 && with_entry_bytes > self.most_bytes;
-        self.should_cut(key, output_size_bytes, is_boundary || exceeds)
+        let Some((last, mut size)) = current else { return self.should_cut(key, 0, false, || 0) };
+        let at_most = size(Precision::AtMost);
+        let is_boundary = self.partitioner.as_mut().is_some_and(|partitioner| {
+            partitioner.should_partition(&PartitionerRequest {
+                prev_user_key: user_key(last),
+                current_user_key: user_key(key),
+                current_output_file_size: size(Precision::Exact).bytes.max(1),
+            })
+        });
+        let is_too_large =
+            at_most.with_entry_bytes > self.most_bytes && size(Precision::Exact).with_entry_bytes > self.most_bytes;
+        self.should_cut(key, at_most.bytes.max(1), is_boundary || is_too_large, || size(Precision::Exact).bytes)
     }
 
     /// The same without a partitioner.
     #[cfg(test)]
     pub fn should_cut_before(&mut self, key: &[u8], output_size_bytes: u64) -> bool {
-        self.should_cut(key, output_size_bytes, false)
+        self.should_cut(key, output_size_bytes, false, || output_size_bytes)
     }
 
-    fn should_cut(&mut self, key: &[u8], output_size_bytes: u64, is_boundary: bool) -> bool {
+    /// `most_size` of the output is 0 where it has no entry.
+    fn should_cut(
+        &mut self,
+        key: &[u8],
+        most_size: u64,
+        is_boundary: bool,
+        mut exact_size: impl FnMut() -> u64,
+    ) -> bool {
         let overlapped_before = self.overlapped_bytes;
         let crossed = self.move_to(key);
         let is_at_edge = self.edges.is_passed(&self.order, key);
-        let cut = output_size_bytes > 0
+        let cut = most_size > 0
             && (is_boundary
                 || is_at_edge
-                || output_size_bytes >= self.most_bytes
-                || (crossed > 0 && self.is_good_edge(crossed, overlapped_before, output_size_bytes)));
+                || (most_size >= self.most_bytes && exact_size() >= self.most_bytes)
+                || (crossed > 0 && self.is_good_edge(crossed, overlapped_before, exact_size())));
         if cut {
             self.boundaries_in_output = 0;
             self.overlapped_bytes = self.bytes_at_position();

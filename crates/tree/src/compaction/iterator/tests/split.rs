@@ -39,6 +39,31 @@ fn outputs_end_at_the_target_size() {
     assert_eq!(cuts(OutputSplitter::never(InternalComparator::default()), "a b c d e f g h"), "");
 }
 
+/// Helpers may not have written all of an output: its exact size, for which they are waited for, is asked for where the
+/// answer may depend on it, and decides.
+#[test]
+fn the_exact_size_decides_and_is_asked_for_seldom() {
+    let mut splitter = splitter(30, 1000, &[]);
+    let mut ask = |most: u64, exact: u64, with_entry: (u64, u64)| {
+        let mut is_asked = false;
+        let size = |precision| match precision {
+            Precision::AtMost => OutputSize { bytes: most, with_entry_bytes: with_entry.0 },
+            Precision::Exact => {
+                is_asked = true;
+                OutputSize { bytes: exact, with_entry_bytes: with_entry.1 }
+            }
+        };
+        let cuts = splitter.should_cut_between(&key("b", 9), Some((&key("a", 9)[..], size)));
+        (cuts, is_asked)
+    };
+    assert_eq!(ask(29, 0, (0, 0)), (false, false));
+    assert_eq!(ask(30, 29, (0, 0)), (false, true));
+    assert_eq!(ask(31, 30, (0, 0)), (true, true));
+    assert_eq!(ask(10, 5, (30, 0)), (false, false));
+    assert_eq!(ask(10, 5, (31, 30)), (false, true));
+    assert_eq!(ask(10, 5, (40, 31)), (true, true));
+}
+
 #[test]
 fn outputs_end_where_they_would_overlap_too_much() {
     let files = [("a", "c", 500), ("d", "f", 500), ("g", "i", 500)];
