@@ -20,7 +20,7 @@
 //! ones. At most [`BLOCKS_PER_THREAD`] blocks a thread are in memory. The builder never waits for a thread that has not
 //! begun, so a helper that never runs costs time only; and a lent one that makes it wait [`STRIKES`] times for longer
 //! than a processor should take is sent away, since then the processor is not idle any more. Helpers end when the
-//! builder does, and one that panics makes an error of the table.
+//! builder does, and touch the file no more once the pipeline is dropped; one that panics makes an error of the table.
 //!
 //! Tried and lost: places that are guessed and corrected afterwards, as for dictionaries. Index partitions are cut by
 //! the bytes of their entries, which the places are part of. Sizes by the share that compression left of the blocks
@@ -40,11 +40,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Blocks in memory for each thread.
+/// Blocks in memory for each thread, at most.
 const BLOCKS_PER_THREAD: usize = 16;
 
-/// Blocks that have to wait for a helper to be woken: a wake costs about as much as a block.
-const BLOCKS_FOR_A_HELPER: usize = 12;
+/// Of large blocks so many bytes, but two blocks.
+const BYTES_PER_THREAD: u64 = 512 << 10;
 
 /// Threads for one table, at most.
 const MOST_THREADS: u32 = 32;
@@ -72,7 +72,10 @@ pub(super) struct Pipeline {
     shared: Arc<Shared>,
     packer: Packer,
     growth: Growth,
+    /// Blocks that may be on their way.
     depth: usize,
+    /// Blocks that have to wait for a helper to be woken.
+    depth_for_a_helper: usize,
     next_number: u64,
     /// The size with all that was on its way when a block was pushed or all was written.
     most_size: SinkSize,
@@ -98,6 +101,8 @@ struct Queue {
     next: u64,
     /// `None` while a thread writes, and for good after one panicked.
     sink: Option<Box<BlockSink>>,
+    /// A thread has the sink.
+    is_writing: bool,
     /// Of the sink, when it was put back.
     size: SinkSize,
     /// What the blocks on their way may add to it, at most.
@@ -145,11 +150,15 @@ impl Pipeline {
             let sink = shared.queue.lock().sink.take();
             return sink.map(Err).ok_or_else(panicked);
         }
+        let blocks = usize::try_from(BYTES_PER_THREAD / params.options.block_size.max(1)).unwrap_or(usize::MAX);
+        let depth = (helpers + 1) * blocks.clamp(2, BLOCKS_PER_THREAD);
         Ok(Ok(Self {
             shared,
             packer,
             growth,
-            depth: (helpers + 1) * BLOCKS_PER_THREAD,
+            depth,
+            // A wake costs about as much as a block.
+            depth_for_a_helper: (depth * 3 / 8).max(1),
             next_number: 0,
             most_size,
             are_lent: asked < 2,
@@ -172,7 +181,7 @@ impl Pipeline {
         queue.waiting.push_back((self.next_number, block));
         let waiting = queue.waiting.len();
         drop(queue);
-        if waiting >= BLOCKS_FOR_A_HELPER {
+        if waiting >= self.depth_for_a_helper {
             self.shared.work.notify_one();
         }
         self.next_number += 1;
@@ -242,6 +251,11 @@ impl Drop for Pipeline {
         queue.waiting.clear();
         queue.packed.clear();
         self.shared.work.notify_all();
+        // The file is the caller's then, to be deleted.
+        while queue.is_writing {
+            self.shared.done.wait(&mut queue);
+        }
+        queue.sink = None;
     }
 }
 
@@ -253,6 +267,7 @@ impl Shared {
             next: 0,
             size: sink.size(),
             sink: Some(sink),
+            is_writing: false,
             growth: 0,
             error: None,
             spare: Vec::new(),
@@ -274,6 +289,7 @@ impl Shared {
             while let Some(block) = queue.next_packed(next + blocks.len() as u64) {
                 blocks.push(block);
             }
+            queue.is_writing = true;
             drop(queue);
             self.write(sink, blocks);
             return (self.queue.lock(), true);
@@ -285,7 +301,7 @@ impl Shared {
     }
 
     fn write(&self, mut sink: Box<BlockSink>, blocks: Vec<CutBlock>) {
-        let mut claim = Claim::of(self);
+        let mut claim = Claim { shared: self, is_writing: true, is_done: false };
         let written = blocks.iter().try_for_each(|block| sink.write_packed(block));
         claim.is_done = true;
         let mut queue = self.queue.lock();
@@ -293,6 +309,7 @@ impl Shared {
         queue.growth -= blocks.iter().map(|block| block.growth).sum::<u64>();
         queue.size = sink.size();
         queue.sink = Some(sink);
+        queue.is_writing = false;
         queue.error = queue.error.take().or(written.err());
         queue.spare.extend(blocks);
         drop(queue);
@@ -300,7 +317,7 @@ impl Shared {
     }
 
     fn pack(&self, number: u64, mut block: CutBlock, packer: &mut Packer) {
-        let mut claim = Claim::of(self);
+        let mut claim = Claim { shared: self, is_writing: false, is_done: false };
         let packed = packer.pack(&block.bytes, &mut block.compressed);
         claim.is_done = true;
         let mut queue = self.queue.lock();
@@ -345,19 +362,18 @@ fn help(shared: &Shared, mut packer: Packer) {
 /// Work that a thread has taken: if the thread panics, the table has an error.
 struct Claim<'a> {
     shared: &'a Shared,
+    /// It has the sink.
+    is_writing: bool,
     is_done: bool,
-}
-
-impl<'a> Claim<'a> {
-    fn of(shared: &'a Shared) -> Self {
-        Self { shared, is_done: false }
-    }
 }
 
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
         if !self.is_done {
-            self.shared.queue.lock().fail(panicked());
+            let mut queue = self.shared.queue.lock();
+            queue.fail(panicked());
+            queue.is_writing &= !self.is_writing;
+            drop(queue);
             self.shared.done.notify_one();
         }
     }

@@ -268,6 +268,38 @@ fn pipeline(builder: &mut BlockTableBuilder) -> &mut Pipeline {
     }
 }
 
+/// A table that is given up while a helper writes: the file is its caller's, who deletes it.
+#[test]
+fn no_thread_touches_a_file_that_was_given_up() {
+    let mut was_writing = 0;
+    for seed in 0..50 {
+        let faults = FaultInjectionFileSystem::new(Arc::new(MemoryFileSystem::new()));
+        let file = faults.create_writable(Path::new("/000007.sst"), &WritableOptions::default()).unwrap();
+        let mut builder = BlockTableBuilder::new(with_threads(Arc::<Counting>::default() as _), file).unwrap();
+        (0..3000).for_each(|number| builder.add(&entry(number), &[7; 100]).unwrap());
+        let delay = Fault::Delay(std::time::Duration::from_millis(1));
+        faults.add_rule(FaultRule::new(OperationKind::Append, "*", delay));
+        (3000..4000 + seed * 10).for_each(|number| builder.add(&entry(number), &[7; 100]).unwrap());
+        let shared = Arc::clone(&pipeline(&mut builder).shared);
+        was_writing += u32::from(shared.queue.lock().is_writing);
+        builder.abandon();
+        let queue = shared.queue.lock();
+        assert!(!queue.is_writing && queue.sink.is_none());
+    }
+    assert!(was_writing > 0);
+}
+
+#[test]
+fn large_blocks_are_fewer() {
+    for (block_size, blocks) in [(1, 32), (4096, 32), (32 << 10, 32), (64 << 10, 16), (1 << 20, 4), (16 << 20, 4)] {
+        let mut params = with_threads(Arc::<Never>::default() as _);
+        params.options = Arc::new(BlockBasedTableOptions { block_size, ..BlockBasedTableOptions::default() });
+        let mut builder = begin(&MemoryFileSystem::new(), params);
+        builder.add(&entry(0), b"").unwrap();
+        assert_eq!(pipeline(&mut builder).depth, blocks, "{block_size}");
+    }
+}
+
 #[test]
 fn the_blocks_in_memory_are_few() {
     let mut builder = begin(&MemoryFileSystem::new(), with_threads(Arc::<Never>::default() as _));
@@ -324,7 +356,7 @@ fn a_lent_helper_that_is_slow_is_sent_away() {
 fn a_thread_that_panics_makes_an_error_of_the_table() {
     let mut builder = begin(&MemoryFileSystem::new(), with_threads(Arc::<Never>::default() as _));
     builder.add(&entry(0), &[7; 100]).unwrap();
-    drop(super::Claim::of(&pipeline(&mut builder).shared));
+    drop(super::Claim { shared: &pipeline(&mut builder).shared, is_writing: false, is_done: false });
     let failed = (1..5000).find_map(|number| builder.add(&entry(number), &[7; 100]).err()).unwrap();
     assert_eq!(failed.kind(), ErrorKind::Aborted, "{failed}");
     assert_eq!(builder.size(), builder.size_at_most());
