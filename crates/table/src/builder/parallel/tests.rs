@@ -347,7 +347,7 @@ fn a_lent_helper_that_is_slow_is_sent_away() {
             add(&mut builder);
         }
     });
-    (0..5000).for_each(|_| add(&mut builder));
+    (0..20_000).for_each(|_| add(&mut builder));
     assert!(matches!(builder.stage, Stage::Shared(_)), "another one was lent");
     builder.finish().unwrap();
 }
