@@ -35,7 +35,7 @@ pub struct PartitionerRequest<'a> {
     pub prev_user_key: &'a [u8],
     /// The user key to come, which may be the same one in an older version.
     pub current_user_key: &'a [u8],
-    /// Bytes of that table so far, about.
+    /// Bytes of that table so far, about; 0 for a partitioner that does not use them.
     pub current_output_file_size: u64,
 }
 
@@ -46,6 +46,11 @@ pub trait SstPartitioner: Send {
     /// Whether a table with these smallest and largest user keys may be moved to another level as it is. As in RocksDB,
     /// moves to the last level do not ask, nor do those of `allow_trivial_move` in universal compaction.
     fn can_do_trivial_move(&mut self, smallest_user_key: &[u8], largest_user_key: &[u8]) -> bool;
+    /// Whether it looks at [`current_output_file_size`](PartitionerRequest::current_output_file_size), which is 0 else.
+    /// To know the size at each key, the thread of the job writes each block alone.
+    fn uses_file_size(&self) -> bool {
+        true
+    }
 }
 
 impl fmt::Debug for dyn SstPartitioner {
@@ -108,6 +113,9 @@ impl SstPartitioner for FixedPrefixPartitioner {
     }
     fn can_do_trivial_move(&mut self, smallest_user_key: &[u8], largest_user_key: &[u8]) -> bool {
         self.is_same(smallest_user_key, largest_user_key)
+    }
+    fn uses_file_size(&self) -> bool {
+        false
     }
 }
 

@@ -73,6 +73,15 @@ impl TableBuilder {
         of_kind!(self, builder => builder.file_size())
     }
 
+    /// Threads that compress its blocks, that of the caller among them.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        match self {
+            Self::Block(builder) => builder.threads(),
+            Self::Plain(_) => 1,
+        }
+    }
+
     /// What the table would take if it were finished now, or more. Costs little.
     #[inline]
     #[must_use]

@@ -4,8 +4,9 @@
 //! /proc/loadavg     0.92 1.88 2.10 3/234 12345      3: threads of the machine that run or could run now
 //! ```
 //!
-//! A look at one moment: a thread that waits for a device is not counted, though it may run in the next. It costs two
-//! microseconds, so it is for what takes milliseconds.
+//! A look at one moment: a thread that waits for a device is not counted, though it may run in the next, and two
+//! threads that look at once see the same idle processor. It costs tens of microseconds, so it is for what takes
+//! milliseconds.
 
 use std::fs;
 

@@ -26,6 +26,16 @@ impl CutBlock {
         Self { bytes: Vec::new(), compressed: Vec::new(), stored: Stored::Raw, keys, growth: 0 }
     }
 
+    /// Bytes of the block and its keys.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.bytes.len() + self.keys.bytes.len()
+    }
+
+    /// Bytes of memory that it takes.
+    pub(super) fn capacity(&self) -> usize {
+        self.bytes.capacity() + self.compressed.capacity() + self.keys.bytes.capacity()
+    }
+
     /// Takes a block, and its keys, which are empty afterwards.
     pub(super) fn fill(&mut self, bytes: &[u8], keys: &mut BlockKeys, growth: u64) {
         self.bytes.clear();
@@ -76,6 +86,11 @@ impl BlockKeys {
     pub(super) fn next(&self) -> Option<&[u8]> {
         let start = self.ends.last().copied().unwrap_or(0);
         self.bytes.get(start..).filter(|_| self.has_next)
+    }
+
+    /// Bytes of the keys.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.len()
     }
 
     /// Entries of the block.

@@ -189,8 +189,8 @@ impl FilterBlocks {
     pub(super) fn bytes_per_1000_keys(&self) -> u64 {
         const MANY_KEYS: u64 = 100_000;
         let entries_per_key = 1 + u64::from(self.extractor.is_some());
-        // Ribbon filters grow in steps.
-        self.builder.size_of(MANY_KEYS) * entries_per_key * 5 / (4 * MANY_KEYS / 1000) + 1
+        // Ribbon filters grow in steps, and become Bloom filters where the cache has no room for their equations.
+        self.builder.size_of(MANY_KEYS) * entries_per_key * 3 / (2 * MANY_KEYS / 1000) + 1
     }
 
     /// What a key adds besides where partitions are small, each of which is rounded up.

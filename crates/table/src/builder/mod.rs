@@ -147,7 +147,7 @@ impl BlockTableBuilder {
 
     /// Lets other threads pack and write the blocks that will be cut, where there are any.
     fn share(&mut self, dictionary: Option<&[u8]>) -> Result<()> {
-        if !Pipeline::is_possible(&self.params) || !matches!(self.stage, Stage::Alone(_)) {
+        if !self.may_share() || !matches!(self.stage, Stage::Alone(_)) {
             return Ok(());
         }
         let Stage::Alone(mut sink) = std::mem::replace(&mut self.stage, Stage::Lost) else { return Ok(()) };
@@ -172,13 +172,15 @@ impl BlockTableBuilder {
         self.share(dictionary.as_deref())
     }
 
-    /// True where the options ask for one thread and a processor is idle. Collectors are told the size of the file with
-    /// each entry, so there is nothing to share with them.
+    /// Whether other threads may write the table. A program's collectors are told the size of the file with each entry,
+    /// so with them no block may be on its way.
+    fn may_share(&self) -> bool {
+        !self.totals.has_collectors() && Pipeline::is_possible(&self.params)
+    }
+
+    /// True where the options ask for one thread and a processor is idle.
     fn may_borrow(&self) -> bool {
-        self.params.compression_options.parallel_threads == 1
-            && !self.totals.has_collectors()
-            && Pipeline::is_possible(&self.params)
-            && (self.params.idle_cpus)() > 0
+        self.params.compression_options.parallel_threads == 1 && self.may_share() && (self.params.idle_cpus)() > 0
     }
 
     /// Ends the sharing when the processor that was lent is wanted elsewhere.
@@ -240,7 +242,7 @@ impl BlockTableBuilder {
         self.data_block.add(internal_key, value);
         self.last_key.clear();
         self.last_key.extend_from_slice(internal_key);
-        let file_size = self.data_size();
+        let file_size = self.told_size();
         self.totals.add(internal_key, value, value_type, file_size);
         Ok(())
     }
@@ -278,7 +280,7 @@ impl BlockTableBuilder {
         }
         debug_assert!(trailer(start) != RANGE_TOMBSTONE_SENTINEL, "a sentinel is no tombstone");
         self.range_tombstones.push((start.to_vec(), end.to_vec()));
-        let file_size = self.data_size();
+        let file_size = self.told_size();
         self.totals.add(start, end, value_type, file_size);
         Ok(())
     }
@@ -368,17 +370,15 @@ impl BlockTableBuilder {
         self.totals.entries() == 0
     }
 
-    /// Bytes of the blocks that were cut and do not wait for a dictionary; before compression where other threads write
-    /// them, so that it is the same in each run.
+    /// The size of the file, for collectors: where there are any, all blocks that were cut are in it, but for those
+    /// that wait for a dictionary.
     #[inline]
-    fn data_size(&self) -> u64 {
-        match &self.stage {
-            Stage::Alone(sink) => sink.writer.offset(),
-            _ => self.totals.block_bytes(),
-        }
+    fn told_size(&self) -> u64 {
+        if let Stage::Alone(sink) = &self.stage { sink.writer.offset() } else { 0 }
     }
 
     /// Bytes that were written.
+    #[inline]
     #[must_use]
     pub fn file_size(&self) -> u64 {
         match &self.stage {
@@ -386,6 +386,12 @@ impl BlockTableBuilder {
             Stage::Shared(pipeline) => pipeline.written_bytes(),
             Stage::Lost => 0,
         }
+    }
+
+    /// Threads that pack blocks, that of the caller among them.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        if let Stage::Shared(pipeline) = &self.stage { pipeline.threads() } else { 1 }
     }
 
     /// What the table would take if it were finished now, or more, where blocks are on their way.
@@ -420,7 +426,8 @@ impl BlockTableBuilder {
         // What the filter has to take of the open block is left out: with helpers it does not know of it yet.
         let bytes = sink.file + waiting + block + sink.index + sink.filter;
         let filter = sink.filter / 8 + self.growth.of_filter(self.totals.open_entries());
-        let most_bytes = bytes + (self.totals.blocks() + 1) * BLOCK_BYTES + filter + META_BYTES;
+        let dictionary = u64::from(self.params.compression_options.max_dict_bytes);
+        let most_bytes = bytes + (self.totals.blocks() + 1) * BLOCK_BYTES + filter + dictionary + META_BYTES;
         TableSize { bytes, most_bytes }
     }
 

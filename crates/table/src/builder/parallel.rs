@@ -38,13 +38,17 @@ use ferrock_format::compression::CompressionType;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Blocks in memory for each thread, at most.
 const BLOCKS_PER_THREAD: usize = 16;
 
-/// Of large blocks so many bytes, but two blocks.
-const BYTES_PER_THREAD: u64 = 512 << 10;
+/// Bytes in memory for each thread, of blocks and their keys, at most; but one block, however large its values are.
+const BYTES_PER_THREAD: usize = 512 << 10;
+
+/// A block with its keys takes more memory than this: it is not kept to be used again.
+const MOST_SPARE_BYTES: usize = 64 << 10;
 
 /// Threads for one table, at most.
 const MOST_THREADS: u32 = 32;
@@ -58,7 +62,7 @@ const BLOCKS_BETWEEN_TRIES: u64 = 256;
 /// To pack and write a block takes tens of microseconds.
 const LONG_WAIT: Duration = Duration::from_millis(2);
 
-/// Long waits after which the helpers are sent away.
+/// The helper is sent away when the builder has waited so often, or so many times as long, for it.
 const STRIKES: u32 = 3;
 
 /// Whether a table of so many blocks is to look for a processor that may be lent.
@@ -72,6 +76,7 @@ pub(super) struct Pipeline {
     shared: Arc<Shared>,
     packer: Packer,
     growth: Growth,
+    helpers: usize,
     /// Blocks that may be on their way.
     depth: usize,
     /// Blocks that have to wait for a helper to be woken.
@@ -91,6 +96,8 @@ struct Shared {
     work: Condvar,
     /// Something was done.
     done: Condvar,
+    /// No more blocks are wanted in the file.
+    is_over: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -107,6 +114,8 @@ struct Queue {
     size: SinkSize,
     /// What the blocks on their way may add to it, at most.
     growth: u64,
+    /// Of the blocks on their way and their keys.
+    bytes: usize,
     /// Nothing is done after an error.
     error: Option<Error>,
     /// Blocks that were written, to be used again.
@@ -140,7 +149,8 @@ impl Pipeline {
         let shared = Arc::new(Shared::new(sink));
         let mut helpers = 0;
         for _ in 1..asked.max(2) {
-            let Some(packer) = Packer::new(params, dictionary)? else { break };
+            // Without a compressor of its own there is one helper less.
+            let Ok(Some(packer)) = Packer::new(params, dictionary) else { break };
             let own = Arc::clone(&shared);
             // What a helper would do the builder does, if the system has no thread to give.
             let started = spawner.spawn("ferrock-compress", Box::new(move || help(&own, packer)));
@@ -150,15 +160,15 @@ impl Pipeline {
             let sink = shared.queue.lock().sink.take();
             return sink.map(Err).ok_or_else(panicked);
         }
-        let blocks = usize::try_from(BYTES_PER_THREAD / params.options.block_size.max(1)).unwrap_or(usize::MAX);
-        let depth = (helpers + 1) * blocks.clamp(2, BLOCKS_PER_THREAD);
+        let depth = (helpers + 1) * BLOCKS_PER_THREAD;
         Ok(Ok(Self {
             shared,
             packer,
             growth,
+            helpers,
             depth,
             // A wake costs about as much as a block.
-            depth_for_a_helper: (depth * 3 / 8).max(1),
+            depth_for_a_helper: depth * 3 / 8,
             next_number: 0,
             most_size,
             are_lent: asked < 2,
@@ -171,21 +181,28 @@ impl Pipeline {
     /// # Errors
     /// Those of packing and writing blocks before it; `Aborted` when a thread panicked.
     pub(super) fn push(&mut self, bytes: &[u8], keys: &mut BlockKeys) -> Result<()> {
-        self.work_until(self.depth - 1)?;
+        let most_bytes = (self.helpers + 1) * BYTES_PER_THREAD;
+        self.work_until(self.depth - 1, most_bytes.saturating_sub(bytes.len() + keys.bytes()))?;
         let growth = self.growth.of_block(bytes.len(), keys.len(), keys.longest());
         let mut queue = self.shared.queue.lock();
         let mut block = queue.spare.pop().unwrap_or_else(CutBlock::empty);
         block.fill(bytes, keys, growth);
         queue.growth += growth;
+        queue.bytes += block.held_bytes();
         self.most_size = queue.most_size();
         queue.waiting.push_back((self.next_number, block));
-        let waiting = queue.waiting.len();
+        let (waiting, bytes) = (queue.waiting.len(), queue.bytes);
         drop(queue);
-        if waiting >= self.depth_for_a_helper {
+        if waiting >= self.depth_for_a_helper || bytes >= most_bytes / 2 {
             self.shared.work.notify_one();
         }
         self.next_number += 1;
         Ok(())
+    }
+
+    /// Threads that pack blocks, the builder's among them.
+    pub(super) fn threads(&self) -> usize {
+        self.helpers + 1
     }
 
     /// True when the helper was sent away, so that the builder may as well do without the queue.
@@ -198,20 +215,20 @@ impl Pipeline {
     /// # Errors
     /// As for [`push`](Self::push).
     pub(super) fn drain(&mut self) -> Result<()> {
-        self.work_until(0)?;
+        self.work_until(0, 0)?;
         self.most_size = self.shared.queue.lock().most_size();
         Ok(())
     }
 
-    /// Works until no more than so many blocks are on their way.
-    fn work_until(&mut self, most: usize) -> Result<()> {
+    /// Works until no more than so many blocks and bytes are on their way.
+    fn work_until(&mut self, most: usize, most_bytes: usize) -> Result<()> {
         let shared = Arc::clone(&self.shared);
         let mut queue = shared.queue.lock();
         loop {
             if let Some(error) = &queue.error {
                 return Err(error.clone());
             }
-            if self.next_number - queue.next <= most as u64 {
+            if self.next_number - queue.next <= most as u64 && queue.bytes <= most_bytes {
                 return Ok(());
             }
             let (again, did) = shared.work_once(queue, &mut self.packer);
@@ -250,6 +267,8 @@ impl Drop for Pipeline {
         queue.is_over = true;
         queue.waiting.clear();
         queue.packed.clear();
+        queue.spare.clear();
+        self.shared.is_over.store(true, Ordering::Relaxed);
         self.shared.work.notify_all();
         // The file is the caller's then, to be deleted.
         while queue.is_writing {
@@ -269,11 +288,12 @@ impl Shared {
             sink: Some(sink),
             is_writing: false,
             growth: 0,
+            bytes: 0,
             error: None,
             spare: Vec::new(),
             is_over: false,
         };
-        Self { queue: Mutex::new(queue), work: Condvar::new(), done: Condvar::new() }
+        Self { queue: Mutex::new(queue), work: Condvar::new(), done: Condvar::new(), is_over: AtomicBool::new(false) }
     }
 
     /// Writes what can be written, or packs a block. False when there is nothing to do for this thread.
@@ -300,9 +320,12 @@ impl Shared {
         (self.queue.lock(), true)
     }
 
-    fn write(&self, mut sink: Box<BlockSink>, blocks: Vec<CutBlock>) {
+    fn write(&self, sink: Box<BlockSink>, blocks: Vec<CutBlock>) {
         let mut claim = Claim { shared: self, is_writing: true, is_done: false };
-        let written = blocks.iter().try_for_each(|block| sink.write_packed(block));
+        // Dropped before the claim where something panics.
+        let mut sink = sink;
+        let mut wanted = blocks.iter().take_while(|_| !self.is_over.load(Ordering::Relaxed));
+        let written = wanted.try_for_each(|block| sink.write_packed(block));
         claim.is_done = true;
         let mut queue = self.queue.lock();
         queue.next += blocks.len() as u64;
@@ -311,7 +334,10 @@ impl Shared {
         queue.sink = Some(sink);
         queue.is_writing = false;
         queue.error = queue.error.take().or(written.err());
-        queue.spare.extend(blocks);
+        queue.bytes -= blocks.iter().map(CutBlock::held_bytes).sum::<usize>();
+        if !queue.is_over {
+            queue.spare.extend(blocks.into_iter().filter(|block| block.capacity() <= MOST_SPARE_BYTES));
+        }
         drop(queue);
         self.done.notify_one();
     }

@@ -72,11 +72,6 @@ impl TableTotals {
         self.collectors.add_block(bytes as u64);
     }
 
-    /// Bytes of the data blocks that were ended, before compression.
-    pub(super) fn block_bytes(&self) -> u64 {
-        self.properties.uncompressed_data_size
-    }
-
     /// True when a program's collectors look at the entries.
     pub(super) fn has_collectors(&self) -> bool {
         self.collectors.has_any()

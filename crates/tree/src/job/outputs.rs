@@ -18,7 +18,6 @@ use ferrock_base::range_tombstone::RangeTombstone;
 use ferrock_base::table_properties_collector::CollectorContext;
 use ferrock_base::{Error, FileNumber, InternalComparator, InternalIterator, Result, SequenceNumber, ValueType};
 use ferrock_cache::Held;
-use ferrock_format::compression::CompressionType;
 use ferrock_format::file_name;
 use ferrock_format::version_edit::NewFile;
 use ferrock_table::adaptive::HASH_INDEX_PROPERTY;
@@ -44,8 +43,6 @@ struct OpenOutput {
     oldest_blob_file: Option<FileNumber>,
     /// Of the entries so far, where they are read again.
     digest: Option<EntriesDigest>,
-    /// Threads that compress the table.
-    compressors: usize,
     /// What the builder and the file hold, where a memory budget counts it.
     memory: Option<Held>,
 }
@@ -56,7 +53,7 @@ impl OpenOutput {
         if let Some(memory) = &mut self.memory {
             let tail_bytes = self.builder.size_at_most().bytes.saturating_sub(self.builder.file_size());
             let buffer_bytes = plan.context.db.writable_file_max_buffer_size;
-            let compressors = self.compressors.saturating_mul(COMPRESSOR_BYTES);
+            let compressors = self.builder.threads().saturating_mul(COMPRESSOR_BYTES);
             memory.set(usize::try_from(tail_bytes.saturating_add(buffer_bytes)).unwrap_or(0) + compressors);
             if let Some(budget) = &plan.context.db.components.memory_budget {
                 budget.look();
@@ -78,6 +75,8 @@ pub(super) struct TableOutput<'a> {
     /// What the surviving tombstones add to a table at most, where its size is bounded with all that is in it.
     bounded_tombstone_bytes: Option<u64>,
     open: Option<Box<OpenOutput>>,
+    /// The exact size of the open output is wanted at each key.
+    are_sizes_asked_for: bool,
     /// The entries of outputs are read again.
     takes_digests: bool,
     /// `None` where all values are in tables.
@@ -122,6 +121,7 @@ impl<'a> TableOutput<'a> {
             surviving,
             bounded_tombstone_bytes: is_bounded.then_some(tombstone_bytes),
             open: None,
+            are_sizes_asked_for: false,
             takes_digests: Verification::of(&plan.context.family.options, plan.reason).entries,
             blobs: BlobOutput::new(env, plan, plan.writable_options())?,
             readahead: plan.collect_blobs_below.and_then(|_| blob_readahead(plan)),
@@ -176,6 +176,9 @@ impl<'a> TableOutput<'a> {
             let entry = (key.len() + value.len()) as u64 + ENTRY_BYTES;
             entry.saturating_add(tombstones)
         });
+        if self.open.is_none() {
+            self.are_sizes_asked_for = splitter.asks_for_sizes();
+        }
         let current = self.open.as_deref_mut().map(|OpenOutput { last, builder, .. }| {
             let size = |precision| {
                 let size = if precision == Precision::Exact { builder.size() } else { builder.size_at_most() };
@@ -245,8 +248,6 @@ impl<'a> TableOutput<'a> {
         let mut file = context.file_system.create_writable(&path, &self.plan.writable_options())?;
         file.set_rate_limiter(context.db.components.rate_limiter.clone(), self.plan.io_priority(self.env));
         let params = self.builder_params(number);
-        // One more may be lent.
-        let threads = params.compression_options.parallel_threads.max(1 + u32::from(params.spawner.is_some()));
         let builder = TableBuilder::new(self.factory, params, file)?;
         let budget = context.db.components.memory_budget.as_ref();
         let mut open = Box::new(OpenOutput {
@@ -257,7 +258,6 @@ impl<'a> TableOutput<'a> {
             smallest_sequence: SequenceNumber(u64::MAX),
             largest_sequence: SequenceNumber(0),
             oldest_blob_file: None,
-            compressors: usize::try_from(threads).unwrap_or(1),
             digest: self.takes_digests.then(EntriesDigest::default),
             memory: budget.map(|budget| Held::new(budget.table_builders(), 0)),
         });
@@ -284,7 +284,7 @@ impl<'a> TableOutput<'a> {
         params.compression = compression;
         params.compression_options = compression_options.clone();
         // 0: no thread beside the job's, not even where a processor is idle.
-        let may_share = compression_options.parallel_threads > 0 && compression != CompressionType::NoCompression;
+        let may_share = compression_options.parallel_threads > u32::from(self.are_sizes_asked_for);
         params.spawner = may_share.then(|| context.db.components.spawner());
         params.prefix_extractor = options.prefix_extractor.clone();
         params.filter_policy = options.filter_policy;

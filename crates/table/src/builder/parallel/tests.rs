@@ -1,8 +1,13 @@
 use super::super::{BlockTableBuilder, Stage, TableBuilderParams, TableSummary};
-use super::{FIRST_SHARED_BLOCK, Pipeline};
+use super::{CutBlock, FIRST_SHARED_BLOCK, Pipeline};
 use crate::options::{BlockBasedTableOptions, IndexType};
 use ferrock_base::internal_key::make_internal_key;
+use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::random::Random;
+use ferrock_base::table_properties_collector::{
+    CollectedEntry, CollectorContext, TablePropertiesCollector, TablePropertiesCollectorFactory,
+    UserCollectedProperties,
+};
 use ferrock_base::thread::{Job, Join, Spawner, StdSpawner};
 use ferrock_base::{ErrorKind, InternalComparator, Result, SequenceNumber, ValueType};
 use ferrock_format::compression::CompressionType;
@@ -74,7 +79,7 @@ fn table(params: TableBuilderParams, seed: u64, entries: u32) -> (Vec<u8>, Table
     for number in 0..entries {
         let key = format!("{number:06}{}", "k".repeat(numbers.below(9) as usize)).into_bytes();
         let key = make_internal_key(&key, SequenceNumber(u64::from(number)), ValueType::Value);
-        let length = numbers.below(80) as usize;
+        let length = if numbers.below(500) == 0 { 100_000 } else { numbers.below(80) as usize };
         // Some blocks are not worth it.
         let letters = if number / 500 % 3 == 1 { 256 } else { 5 };
         let value: Vec<u8> = (0..length).map(|_| numbers.below(letters) as u8).collect();
@@ -100,8 +105,9 @@ fn drawn(numbers: &mut Random) -> TableBuilderParams {
     options.max_dict_bytes = [0, 0, 1024, 4096][numbers.below(4) as usize];
     options.max_dict_buffer_bytes = [0, 5000, 20_000][numbers.below(3) as usize];
     options.zstd_max_train_bytes = [0, 10_000][numbers.below(2) as usize];
+    params.prefix_extractor = [None, Some(PrefixExtractor::Fixed(5))][numbers.below(2) as usize].clone();
     let indexes = [
-        IndexType::BinarySearch,
+        if params.prefix_extractor.is_some() { IndexType::HashSearch } else { IndexType::BinarySearch },
         IndexType::TwoLevelIndexSearch,
         IndexType::TwoLevelIndexSearch,
         IndexType::BinarySearchWithFirstKey,
@@ -116,11 +122,16 @@ fn drawn(numbers: &mut Random) -> TableBuilderParams {
         format_version: [2, 5, 6, 7][numbers.below(4) as usize],
         verify_compression: numbers.below(2) == 0,
         enable_index_compression: numbers.below(2) == 0,
+        whole_key_filtering: numbers.below(4) > 0,
+        block_restart_interval: if index_type == IndexType::HashSearch { 1 } else { 16 },
+        super_block_alignment_size: [0, 0, 16 << 10][numbers.below(3) as usize],
+        avoid_straddle: [0, 0, 4096][numbers.below(3) as usize],
         row_bounds: index_type == IndexType::TwoLevelIndexSearch && numbers.below(2) == 0,
         ..BlockBasedTableOptions::default()
     });
-    if numbers.below(2) == 0 {
-        params.filter_policy = FilterPolicy::bloom(10.0);
+    if numbers.below(3) > 0 {
+        let policies = [FilterPolicy::bloom(10.0), FilterPolicy::ribbon(10.0, -1)];
+        params.filter_policy = policies[numbers.below(2) as usize];
     }
     params
 }
@@ -214,7 +225,8 @@ fn the_sizes_are_those_of_one_thread() {
             let mut sizes = Vec::new();
             let mut numbers = Random::new(seed);
             for number in 0..2000u32 {
-                let value = vec![number as u8; numbers.below(120) as usize];
+                let length = if numbers.below(300) == 0 { 300_000 } else { numbers.below(120) };
+                let value = vec![number as u8; length as usize];
                 builder.add(&entry(number), &value).unwrap();
                 let most = builder.size_at_most();
                 // Not asked for each time, so that blocks are on their way.
@@ -290,24 +302,21 @@ fn no_thread_touches_a_file_that_was_given_up() {
 }
 
 #[test]
-fn large_blocks_are_fewer() {
-    for (block_size, blocks) in [(1, 32), (4096, 32), (32 << 10, 32), (64 << 10, 16), (1 << 20, 4), (16 << 20, 4)] {
-        let mut params = with_threads(Arc::<Never>::default() as _);
-        params.options = Arc::new(BlockBasedTableOptions { block_size, ..BlockBasedTableOptions::default() });
-        let mut builder = begin(&MemoryFileSystem::new(), params);
-        builder.add(&entry(0), b"").unwrap();
-        assert_eq!(pipeline(&mut builder).depth, blocks, "{block_size}");
-    }
-}
-
-#[test]
 fn the_blocks_in_memory_are_few() {
     let mut builder = begin(&MemoryFileSystem::new(), with_threads(Arc::<Never>::default() as _));
-    for number in 0..20_000u32 {
-        builder.add(&entry(number), &[number as u8; 100]).unwrap();
+    let mut most = 0;
+    for number in 0..20_100u32 {
+        let large = [200_000, 2_000_000][number as usize / 500 % 2];
+        builder.add(&entry(number), &vec![number as u8; if number % 500 == 499 { large } else { 100 }]).unwrap();
         let queue = pipeline(&mut builder).shared.queue.lock();
         assert!(queue.waiting.len() + queue.packed.len() + queue.spare.len() <= 2 * super::BLOCKS_PER_THREAD);
+        // A single block may be larger.
+        let others = queue.waiting.iter().map(|(_, block)| block).chain(queue.packed.values()).chain(&queue.spare);
+        let bytes: usize = others.map(CutBlock::capacity).sum();
+        assert!(bytes < 3_000_000 + 2 * super::BYTES_PER_THREAD, "{bytes}");
+        most = most.max(queue.waiting.len());
     }
+    assert!(most > super::BLOCKS_PER_THREAD, "{most}");
     assert!(builder.file_size() < builder.size_at_most().bytes);
     let estimated = builder.size().bytes;
     let size = builder.finish().unwrap().file_size;
@@ -373,6 +382,60 @@ fn a_block_that_does_not_decompress_is_an_error_of_the_builder() {
     let failed = (1..5000).find_map(|number| builder.add(&entry(number), &[7; 100]).err()).unwrap();
     assert_eq!(failed.kind(), ErrorKind::Corruption, "{failed}");
     assert_eq!(builder.finish().unwrap_err().kind(), ErrorKind::Corruption);
+}
+
+/// A helper panics while it writes, which closes the file before the table is given up.
+#[test]
+fn a_panic_while_a_helper_writes_is_an_error_of_the_table() {
+    let memory = MemoryFileSystem::new();
+    let builders = std::thread::current().id();
+    memory.set_operation_hook(Some(Arc::new(move |_, operation: &str| {
+        let is_helper = std::thread::current().id() != builders;
+        assert!(!(is_helper && operation.contains("append")), "a panic for the test");
+    })));
+    let mut builder = begin(&memory, with_threads(Arc::<Counting>::default() as _));
+    let failed = (0..).find_map(|number| builder.add(&entry(number), &[7; 100]).err()).unwrap();
+    assert_eq!(failed.kind(), ErrorKind::Aborted, "{failed}");
+    assert_eq!(builder.finish().unwrap_err().kind(), ErrorKind::Aborted);
+}
+
+/// Collects nothing.
+struct Watching;
+
+impl TablePropertiesCollectorFactory for Watching {
+    fn name(&self) -> &str {
+        "test.Watching"
+    }
+    fn create(&self, _context: &CollectorContext) -> Option<Box<dyn TablePropertiesCollector>> {
+        Some(Box::new(Self))
+    }
+}
+
+impl TablePropertiesCollector for Watching {
+    fn add(&mut self, _entry: &CollectedEntry<'_>) -> Result<()> {
+        Ok(())
+    }
+    fn finish(&mut self, _properties: &mut UserCollectedProperties) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn with_collectors_one_thread_writes() {
+    for threads in [1, 3] {
+        let counting = Arc::new(Counting::default());
+        let mut params = with_threads(Arc::clone(&counting) as _);
+        params.compression_options.parallel_threads = threads;
+        params.idle_cpus = || 1;
+        params.collectors.factories.push(Arc::new(Watching));
+        params.collectors.context = Some(CollectorContext { column_family_id: 0, level_at_creation: 0, num_levels: 7 });
+        let mut builder = begin(&MemoryFileSystem::new(), params);
+        for number in 0..10_000 {
+            builder.add(&entry(number), &[7; 100]).unwrap();
+        }
+        builder.finish().unwrap();
+        assert_eq!(counting.started.load(Ordering::SeqCst), 0);
+    }
 }
 
 /// The disk fails under a helper or under the builder: the table has the error, whichever thread came upon it.

@@ -125,6 +125,12 @@ impl OutputSplitter {
         self
     }
 
+    /// True where the exact size is asked for at each key, for a partitioner.
+    #[must_use]
+    pub fn asks_for_sizes(&self) -> bool {
+        self.partitioner.as_ref().is_some_and(|partitioner| partitioner.uses_file_size())
+    }
+
     /// Never cuts: outputs to level 0, whose files are sorted runs of their own.
     #[must_use]
     pub fn never(order: InternalComparator) -> Self {
@@ -134,8 +140,8 @@ impl OutputSplitter {
     /// True when the current output, with `last` as its last internal key, should end before `key`; `None` where it has
     /// no entry yet. To be called once for each key, in order.
     ///
-    /// `size` is asked for what the output takes at most, and only where that may be too much for what it takes
-    /// exactly.
+    /// `size` is asked for what the output takes at most, and only where that may be too much, or a partitioner uses
+    /// it, for what it takes exactly.
     #[inline]
     pub fn should_cut_between<S: FnMut(Precision) -> OutputSize>(
         &mut self,
@@ -144,11 +150,12 @@ impl OutputSplitter {
     ) -> bool {
         let Some((last, mut size)) = current else { return self.should_cut(key, 0, false, || 0) };
         let at_most = size(Precision::AtMost);
+        let uses_size = self.asks_for_sizes();
         let is_boundary = self.partitioner.as_mut().is_some_and(|partitioner| {
             partitioner.should_partition(&PartitionerRequest {
                 prev_user_key: user_key(last),
                 current_user_key: user_key(key),
-                current_output_file_size: size(Precision::Exact).bytes.max(1),
+                current_output_file_size: if uses_size { size(Precision::Exact).bytes.max(1) } else { 0 },
             })
         });
         let is_too_large =
