@@ -65,13 +65,20 @@ fn a_killed_writer_loses_nothing_it_was_told_is_written() {
 /// More than the window through which a log is appended to.
 const LARGE_BATCH_BYTES: u64 = 24 << 20;
 const LARGE_ROUNDS: u64 = 8;
+const SYNCED_RECORDS: &str = "FERROCK_KILLED_WRITER_SYNCED_RECORDS";
 
 /// Not a test of its own: writes one batch that is larger than the window of the log.
 #[test]
 fn killed_writer_of_a_large_batch() {
     let Ok(directory) = std::env::var(DIRECTORY) else { return };
     let db = Db::open(directory, options()).unwrap();
-    db.put(b"first", b"acknowledged").unwrap();
+    let family = db.default_column_family().unwrap();
+    let synced = WriteOptions { sync: true, ..WriteOptions::default() };
+    // The log of a writer that syncs has space and zeros ahead.
+    for number in 0..std::env::var(SYNCED_RECORDS).map_or(0, |count| count.parse().unwrap()) {
+        db.put_cf(&family, format!("synced{number}").as_bytes(), &[b's'; 4000], &synced).unwrap();
+    }
+    db.put_cf(&family, b"first", b"acknowledged", &synced).unwrap();
     let mut batch = WriteBatch::new();
     for number in 0..LARGE_BATCH_BYTES >> 20 {
         batch.put(format!("large{number:04}").as_bytes(), &vec![b'z'; 1 << 20]).unwrap();
@@ -85,10 +92,10 @@ fn killed_writer_of_a_large_batch() {
 #[test]
 fn a_kill_inside_an_append_larger_than_the_window_is_a_torn_end() {
     let mut torn = 0;
-    for round in 0..LARGE_ROUNDS {
+    for (round, synced) in (0..LARGE_ROUNDS).flat_map(|round| [(round, 0), (round, 40)]) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("db");
-        kill_within_a_large_append(&path, (round * 3 + 1) << 20);
+        kill_within_a_large_append(&path, (round * 3 + 1) << 20, synced);
         for mode in WalRecoveryMode::ALL {
             let copy = directory.path().join(mode.name());
             copy_directory(&path, &copy);
@@ -110,13 +117,15 @@ fn a_kill_inside_an_append_larger_than_the_window_is_a_torn_end() {
         }
     }
     println!("{torn} databases opened with a torn batch at the end of the log");
+    assert!(torn > 0, "no kill came within the batch");
 }
 
-/// Kills the writer of a large batch when its log has so many bytes.
-fn kill_within_a_large_append(path: &Path, log_bytes: u64) {
+/// Kills the writer of a large batch, behind so many synced records, when its log has so many bytes.
+fn kill_within_a_large_append(path: &Path, log_bytes: u64, synced: u64) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "killed::killed_writer_of_a_large_batch", "--nocapture"])
         .env(DIRECTORY, path)
+        .env(SYNCED_RECORDS, synced.to_string())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
