@@ -110,7 +110,7 @@ option_table! {
         fixed bgerror_resume_retry_interval: u64 = 1_000_000;
         /// Bytes a second that writers get while compaction is behind. 0: 16 MiB.
         mutable delayed_write_rate: u64 = 16 << 20;
-        /// Start writing table bytes back every so many bytes; 0 leaves it to the system.
+        /// Start writing the bytes of tables and blob files back every so many bytes; 0: every MiB of tables.
         mutable bytes_per_sync: u64 = 0;
         /// The same for the log. While the database is open a change begins a new log.
         mutable wal_bytes_per_sync: u64 = 0;

@@ -11,6 +11,10 @@ use ferrock_options::CompactionShape;
 use ferrock_vfs::{IoPriority, WritableOptions, WritePurpose};
 use std::path::Path;
 
+/// Where `bytes_per_sync` is 0, writing to the device begins after each of so many bytes of a table: all of them are
+/// synced at its end, which else waits for the device with nothing done meanwhile.
+const WRITEBACK_BYTES: u64 = 1 << 20;
+
 /// Parameters shared by all outputs of a job, or by those on one level.
 #[derive(Clone)]
 pub(super) struct OutputPlan<'a> {
@@ -94,7 +98,7 @@ impl OutputPlan<'_> {
         WritableOptions {
             purpose: WritePurpose::Table,
             direct: options.use_direct_io_for_flush_and_compaction,
-            bytes_per_sync: options.bytes_per_sync,
+            bytes_per_sync: if options.bytes_per_sync > 0 { options.bytes_per_sync } else { WRITEBACK_BYTES },
             temperature: self.temperature(),
             buffer_bytes: usize::try_from(options.writable_file_max_buffer_size).unwrap_or(1 << 20),
             ..WritableOptions::default()

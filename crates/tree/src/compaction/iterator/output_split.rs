@@ -211,7 +211,12 @@ impl OutputSplitter {
     }
 
     /// Moves on to `key` and returns how many edges of grandparents were crossed since the last key.
+    #[inline]
     fn move_to(&mut self, key: &[u8]) -> u64 {
+        if self.grandparents.is_empty() { 0 } else { self.cross(key) }
+    }
+
+    fn cross(&mut self, key: &[u8]) -> u64 {
         let mut crossed = 0;
         while let Some(file) = self.grandparents.get(self.index) {
             if self.in_gap {

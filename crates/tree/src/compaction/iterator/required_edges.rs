@@ -36,7 +36,13 @@ impl RequiredEdges {
     }
 
     /// True when an edge lies between the key of the call before and `key`. To be called for each key, in order.
+    #[inline]
     pub(super) fn is_passed(&mut self, order: &InternalComparator, key: &[u8]) -> bool {
+        let is_empty = self.cursor.is_none() && self.old_inputs.is_empty();
+        !is_empty && self.passes(order, key)
+    }
+
+    fn passes(&mut self, order: &InternalComparator, key: &[u8]) -> bool {
         let is_cursor_passed = self.cursor.as_ref().is_some_and(|cursor| order.compare(key, cursor).is_ge());
         if is_cursor_passed {
             self.cursor = None;

@@ -190,20 +190,18 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
     /// The input's entry, checked.
     #[inline]
     pub(super) fn parse_input(&self) -> Result<(SequenceNumber, ValueType)> {
-        let parsed = ParsedInternalKey::parse(self.input.key())?;
-        if !parsed.value_type.is_point_entry() {
-            return Err(Error::corruption(format!("entry of unexpected type {:?} in a compaction", parsed.value_type)));
-        }
-        Ok((parsed.sequence, parsed.value_type))
+        parse_entry(self.input.key())
     }
 
     /// Looks at the entry the input stands on. True: it, or what it became, is to be written.
     fn process(&mut self) -> Result<bool> {
-        let (sequence, mut value_type) = self.parse_input()?;
-        let is_new_key = self.current.begin_entry(self.options.comparator.user(), self.input.key())?;
+        // Looked up once: the key is a few calls away.
+        let key = self.input.key();
+        let (sequence, mut value_type) = parse_entry(key)?;
+        let is_new_key = self.current.begin_entry(self.options.comparator.user(), key)?;
         let (stripe, below) = self.options.stripes.stripe(sequence);
         let last_stripe = self.current.enter_stripe(stripe);
-        self.output.take_input(self.input.key());
+        self.output.take_input(key);
         if is_new_key {
             match self.filter_value(sequence, value_type)? {
                 Some(filtered) => value_type = filtered,
@@ -277,8 +275,9 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
         }
     }
 
+    #[inline]
     fn keep_unless_range_deleted(&mut self, sequence: SequenceNumber, stripe: SequenceNumber) -> bool {
-        if self.tombstones.deletes(self.input.key(), sequence, stripe) {
+        if !self.tombstones.is_empty() && self.tombstones.deletes(self.input.key(), sequence, stripe) {
             self.dropped.range_deleted += 1;
             self.advance();
             return false;
@@ -416,4 +415,14 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
             self.dropped.zeroed += 1;
         }
     }
+}
+
+/// The number and the type of a point entry.
+#[inline]
+fn parse_entry(internal_key: &[u8]) -> Result<(SequenceNumber, ValueType)> {
+    let parsed = ParsedInternalKey::parse(internal_key)?;
+    if !parsed.value_type.is_point_entry() {
+        return Err(Error::corruption(format!("entry of unexpected type {:?} in a compaction", parsed.value_type)));
+    }
+    Ok((parsed.sequence, parsed.value_type))
 }

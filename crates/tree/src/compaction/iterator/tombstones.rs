@@ -46,6 +46,12 @@ impl CompactionRangeTombstones {
         Self { order, sources, next: 0, active: Vec::new(), clipped }
     }
 
+    /// True when there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.sources.is_empty()
+    }
+
     /// True when a tombstone not newer than `upper` deletes the entry `key` of `sequence`. Keys must ascend.
     #[inline]
     pub fn deletes(&mut self, key: &[u8], sequence: SequenceNumber, upper: SequenceNumber) -> bool {
