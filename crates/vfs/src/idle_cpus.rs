@@ -15,12 +15,13 @@ use std::fs;
 #[must_use]
 pub fn idle_cpus() -> usize {
     let Some(running) = fs::read_to_string("/proc/loadavg").ok().as_deref().and_then(running_threads) else { return 0 };
-    std::thread::available_parallelism().map_or(1, usize::from).saturating_sub(running.max(1))
+    std::thread::available_parallelism().map_or(1, usize::from).saturating_sub(running)
 }
 
-/// The threads that run, of the text of the file.
+/// The threads that run, of the text of the file. The caller is one of them: some sandboxes, which do not count, say 0.
 fn running_threads(text: &str) -> Option<usize> {
-    text.split_ascii_whitespace().nth(3)?.split('/').next()?.parse().ok()
+    let running = text.split_ascii_whitespace().nth(3)?.split('/').next()?.parse().ok();
+    running.filter(|&running| running > 0)
 }
 
 #[cfg(test)]
@@ -33,7 +34,9 @@ mod tests {
     #[test]
     fn the_threads_that_run_are_read() {
         assert_eq!(running_threads("0.92 1.88 2.10 3/234 12345\n"), Some(3));
-        for text in ["", "0.92", "0.92 1.88 2.10", "0.92 1.88 2.10 x/234 12345", "0.92 1.88 2.10 /"] {
+        for text in
+            ["", "0.00 0.00 0.00 0/0 0", "0.92", "0.92 1.88 2.10", "0.92 1.88 2.10 x/234 12345", "0.92 1.88 2.10 /"]
+        {
             assert_eq!(running_threads(text), None, "{text}");
         }
     }
