@@ -51,7 +51,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
         "advise_random_on_open",
         Shown(|| files::asked("advise_random_on_open", ["true", "false"], "advise_random: false")),
     ),
-    ("bytes_per_sync", Shown(|| files::asked("bytes_per_sync", ["0", "65536"], "bytes_per_sync: 65536"))),
+    ("bytes_per_sync", Shown(bytes_per_sync)),
     (
         "wal_write_temperature",
         Shown(|| files::asked("wal_write_temperature", ["kUnknown", "kHot"], "log: WritableOptions { purpose: Log")),
@@ -516,4 +516,10 @@ fn the_manifest_limit_changes_while_the_database_is_open() {
     db.set_db_options(&[("max_manifest_file_size", "1"), ("max_manifest_space_amp_pct", "0")]).unwrap();
     (0..3).for_each(|_| flush_range(&db, 0..2));
     assert_ne!(manifest(), before);
+}
+
+/// Bytes of tables between the beginnings of writes to the device: by default a MiB.
+fn bytes_per_sync() {
+    files::asked("bytes_per_sync", ["0", "65536"], "bytes_per_sync: 65536");
+    files::asked("bytes_per_sync", ["65536", "0"], "bytes_per_sync: 1048576");
 }

@@ -23,11 +23,11 @@
 //! builder does, and touch the file no more once the pipeline is dropped; one that panics makes an error of the table.
 //!
 //! Tried and lost: places that are guessed and corrected afterwards, as for dictionaries. Index partitions are cut by
-//! the bytes of their entries, which the places are part of. Sizes by the share that compression left of the blocks
-//! before: with helpers tables ended at other keys than without, and files of 64 KiB were half as large. Helpers
-//! without compression, where there is only writing: 0.89 times as fast, for 1.4 times the CPU time. Half as many
-//! blocks in memory, and waking a helper for the fourth part of them: LZ4 1.05 times as fast as one thread in place of
-//! 1.30, ZSTD 1.51 in place of 1.72 (a processor that sleeps is slow to wake in a virtual machine).
+//! the bytes of their entries, which the places are part of. Sizes estimated by the ratio of the blocks before: with
+//! helpers tables ended at other keys than without. Measured by `ab --bench compact --num 390000 --cache_mb 16`, seven
+//! pairs, beside one thread: helpers without compression, where there is only writing, 0.89 times as fast for 1.4 times
+//! the CPU time; half as many blocks in memory, with a helper woken for four of them, LZ4 1.05 times as fast in place
+//! of 1.30 and ZSTD 1.51 in place of 1.72.
 
 use super::TableBuilderParams;
 use super::cut_block::{BlockKeys, CutBlock};
@@ -47,22 +47,23 @@ const BLOCKS_PER_THREAD: usize = 16;
 /// Bytes in memory for each thread, of blocks and their keys, at most; but one block, however large its values are.
 const BYTES_PER_THREAD: usize = 512 << 10;
 
-/// A block with its keys takes more memory than this: it is not kept to be used again.
+/// A written block is kept to be filled again if it takes at most this much memory with its keys.
 const MOST_SPARE_BYTES: usize = 64 << 10;
 
 /// Threads for one table, at most.
 const MOST_THREADS: u32 = 32;
 
-/// Where the options ask for one thread, a table has so many blocks before another is started, which costs about two.
+/// Where the options ask for one thread, a table has so many blocks before another is started: to start and join a
+/// thread takes about 100 microseconds.
 pub(super) const FIRST_SHARED_BLOCK: u64 = 32;
 
-/// Blocks after which it is tried again where no processor was idle.
+/// Where no processor was idle, the builder looks again after so many blocks.
 const BLOCKS_BETWEEN_TRIES: u64 = 256;
 
-/// To pack and write a block takes tens of microseconds.
+/// A builder that waits so long for a helper counts a strike: to pack and write a block takes tens of microseconds.
 const LONG_WAIT: Duration = Duration::from_millis(2);
 
-/// The helper is sent away when the builder has waited so often, or so many times as long, for it.
+/// Strikes after which a lent helper is sent away.
 const STRIKES: u32 = 3;
 
 /// Whether a table of so many blocks is to look for a processor that may be lent.
@@ -77,10 +78,6 @@ pub(super) struct Pipeline {
     packer: Packer,
     growth: Growth,
     helpers: usize,
-    /// Blocks that may be on their way.
-    depth: usize,
-    /// Blocks that have to wait for a helper to be woken.
-    depth_for_a_helper: usize,
     next_number: u64,
     /// The size with all that was on its way when a block was pushed or all was written.
     most_size: SinkSize,
@@ -96,8 +93,8 @@ struct Shared {
     work: Condvar,
     /// Something was done.
     done: Condvar,
-    /// No more blocks are wanted in the file.
-    is_over: AtomicBool,
+    /// The pipeline is dropped: no more blocks are wanted in the file.
+    is_dropped: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -120,8 +117,8 @@ struct Queue {
     error: Option<Error>,
     /// Blocks that were written, to be used again.
     spare: Vec<CutBlock>,
-    /// Helpers end.
-    is_over: bool,
+    /// Helpers end: the builder goes on without them, or has ended.
+    are_helpers_dismissed: bool,
 }
 
 impl Pipeline {
@@ -160,20 +157,7 @@ impl Pipeline {
             let sink = shared.queue.lock().sink.take();
             return sink.map(Err).ok_or_else(panicked);
         }
-        let depth = (helpers + 1) * BLOCKS_PER_THREAD;
-        Ok(Ok(Self {
-            shared,
-            packer,
-            growth,
-            helpers,
-            depth,
-            // A wake costs about as much as a block.
-            depth_for_a_helper: depth * 3 / 8,
-            next_number: 0,
-            most_size,
-            are_lent: asked < 2,
-            strikes: 0,
-        }))
+        Ok(Ok(Self { shared, packer, growth, helpers, next_number: 0, most_size, are_lent: asked < 2, strikes: 0 }))
     }
 
     /// Hands over a block that was cut, and the keys in it, which are empty afterwards.
@@ -181,8 +165,8 @@ impl Pipeline {
     /// # Errors
     /// Those of packing and writing blocks before it; `Aborted` when a thread panicked.
     pub(super) fn push(&mut self, bytes: &[u8], keys: &mut BlockKeys) -> Result<()> {
-        let most_bytes = (self.helpers + 1) * BYTES_PER_THREAD;
-        self.work_until(self.depth - 1, most_bytes.saturating_sub(bytes.len() + keys.bytes()))?;
+        let (most_blocks, most_bytes) = (self.threads() * BLOCKS_PER_THREAD, self.threads() * BYTES_PER_THREAD);
+        self.work_until(most_blocks - 1, most_bytes.saturating_sub(bytes.len() + keys.bytes()))?;
         let growth = self.growth.of_block(bytes.len(), keys.len(), keys.longest());
         let mut queue = self.shared.queue.lock();
         let mut block = queue.spare.pop().unwrap_or_else(CutBlock::empty);
@@ -193,7 +177,8 @@ impl Pipeline {
         queue.waiting.push_back((self.next_number, block));
         let (waiting, bytes) = (queue.waiting.len(), queue.bytes);
         drop(queue);
-        if waiting >= self.depth_for_a_helper || bytes >= most_bytes / 2 {
+        // A helper is woken for some blocks at once, as to wake it is not free.
+        if waiting >= most_blocks * 3 / 8 || bytes >= most_bytes / 2 {
             self.shared.work.notify_one();
         }
         self.next_number += 1;
@@ -235,7 +220,7 @@ impl Pipeline {
             queue = again;
             if !did && shared.done.wait_for(&mut queue, LONG_WAIT).timed_out() && self.are_lent {
                 self.strikes += 1;
-                queue.is_over |= self.strikes >= STRIKES;
+                queue.are_helpers_dismissed |= self.strikes >= STRIKES;
             }
         }
     }
@@ -264,11 +249,11 @@ impl Pipeline {
 impl Drop for Pipeline {
     fn drop(&mut self) {
         let mut queue = self.shared.queue.lock();
-        queue.is_over = true;
+        queue.are_helpers_dismissed = true;
         queue.waiting.clear();
         queue.packed.clear();
         queue.spare.clear();
-        self.shared.is_over.store(true, Ordering::Relaxed);
+        self.shared.is_dropped.store(true, Ordering::Relaxed);
         self.shared.work.notify_all();
         // The file is the caller's then, to be deleted.
         while queue.is_writing {
@@ -291,9 +276,14 @@ impl Shared {
             bytes: 0,
             error: None,
             spare: Vec::new(),
-            is_over: false,
+            are_helpers_dismissed: false,
         };
-        Self { queue: Mutex::new(queue), work: Condvar::new(), done: Condvar::new(), is_over: AtomicBool::new(false) }
+        Self {
+            queue: Mutex::new(queue),
+            work: Condvar::new(),
+            done: Condvar::new(),
+            is_dropped: AtomicBool::new(false),
+        }
     }
 
     /// Writes what can be written, or packs a block. False when there is nothing to do for this thread.
@@ -306,7 +296,7 @@ impl Shared {
             && let Some(sink) = queue.sink.take()
         {
             let mut blocks = Vec::new();
-            while let Some(block) = queue.next_packed(next + blocks.len() as u64) {
+            while let Some(block) = queue.packed.remove(&(next + blocks.len() as u64)) {
                 blocks.push(block);
             }
             queue.is_writing = true;
@@ -324,7 +314,7 @@ impl Shared {
         let mut claim = Claim { shared: self, is_writing: true, is_done: false };
         // Dropped before the claim where something panics.
         let mut sink = sink;
-        let mut wanted = blocks.iter().take_while(|_| !self.is_over.load(Ordering::Relaxed));
+        let mut wanted = blocks.iter().take_while(|_| !self.is_dropped.load(Ordering::Relaxed));
         let written = wanted.try_for_each(|block| sink.write_packed(block));
         claim.is_done = true;
         let mut queue = self.queue.lock();
@@ -333,9 +323,11 @@ impl Shared {
         queue.size = sink.size();
         queue.sink = Some(sink);
         queue.is_writing = false;
-        queue.error = queue.error.take().or(written.err());
+        if let Err(error) = written {
+            queue.fail(error);
+        }
         queue.bytes -= blocks.iter().map(CutBlock::held_bytes).sum::<usize>();
-        if !queue.is_over {
+        if !queue.are_helpers_dismissed {
             queue.spare.extend(blocks.into_iter().filter(|block| block.capacity() <= MOST_SPARE_BYTES));
         }
         drop(queue);
@@ -364,10 +356,6 @@ impl Queue {
         SinkSize { file: self.size.file + self.growth, ..self.size }
     }
 
-    fn next_packed(&mut self, number: u64) -> Option<CutBlock> {
-        self.packed.remove(&number)
-    }
-
     fn fail(&mut self, error: Error) {
         self.error.get_or_insert(error);
     }
@@ -376,10 +364,10 @@ impl Queue {
 /// What a helper does: whatever there is, until no more will come.
 fn help(shared: &Shared, mut packer: Packer) {
     let mut queue = shared.queue.lock();
-    while !queue.is_over {
+    while !queue.are_helpers_dismissed {
         let (again, did) = shared.work_once(queue, &mut packer);
         queue = again;
-        if !did && !queue.is_over {
+        if !did && !queue.are_helpers_dismissed {
             shared.work.wait(&mut queue);
         }
     }

@@ -347,7 +347,7 @@ fn a_lent_helper_that_is_slow_is_sent_away() {
                 }
                 std::thread::yield_now();
             };
-            while !shared.queue.lock().is_over {
+            while !shared.queue.lock().are_helpers_dismissed {
                 std::thread::yield_now();
             }
             shared.pack(number, block, &mut packer);

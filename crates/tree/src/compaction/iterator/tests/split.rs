@@ -1,6 +1,7 @@
 //! Where outputs end.
 
 use super::*;
+use ferrock_base::sst_partitioner::{FixedPrefixPartitioner, PartitionerRequest, SstPartitioner};
 
 fn key(user: &str, at: u64) -> Vec<u8> {
     make_internal_key(user.as_bytes(), SequenceNumber(at), ValueType::Value)
@@ -62,6 +63,39 @@ fn the_exact_size_decides_and_is_asked_for_seldom() {
     assert_eq!(ask(10, 5, (30, 0)), (false, false));
     assert_eq!(ask(10, 5, (31, 30)), (false, true));
     assert_eq!(ask(10, 5, (40, 31)), (true, true));
+}
+
+/// A partitioner that ends outputs of 20 bytes.
+struct BySize {
+    uses_size: bool,
+}
+
+impl SstPartitioner for BySize {
+    fn should_partition(&mut self, request: &PartitionerRequest<'_>) -> bool {
+        request.current_output_file_size >= 20
+    }
+    fn can_do_trivial_move(&mut self, _smallest_user_key: &[u8], _largest_user_key: &[u8]) -> bool {
+        true
+    }
+    fn uses_file_size(&self) -> bool {
+        self.uses_size
+    }
+}
+
+#[test]
+fn a_partitioner_is_told_the_exact_size_if_it_uses_it() {
+    for (uses_size, wanted) in [(true, (true, true)), (false, (false, false))] {
+        let mut splitter = splitter(1000, 1000, &[]).with_partitioner(Some(Box::new(BySize { uses_size })));
+        assert_eq!(splitter.asks_for_sizes(), uses_size);
+        let mut is_asked = false;
+        let size = |precision| {
+            is_asked |= precision == Precision::Exact;
+            OutputSize { bytes: if precision == Precision::Exact { 20 } else { 900 }, with_entry_bytes: 0 }
+        };
+        let cuts = splitter.should_cut_between(&key("b", 9), Some((&key("a", 9)[..], size)));
+        assert_eq!((cuts, is_asked), wanted, "uses the size: {uses_size}");
+    }
+    assert!(!FixedPrefixPartitioner { length: 3 }.uses_file_size());
 }
 
 #[test]
