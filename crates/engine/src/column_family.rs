@@ -2,6 +2,7 @@
 
 use crate::metrics::stalls::StallCounts;
 use crate::options::ColumnFamilyOptions;
+use crate::resting::RestingIterators;
 use crate::super_version::SuperVersionCell;
 use arc_swap::{ArcSwap, Guard};
 use ferrock_base::byte_text::to_bytes;
@@ -27,6 +28,8 @@ pub(crate) struct SuperVersion {
     pub(crate) version: Arc<Version>,
     /// The options of that moment.
     pub(crate) options: Arc<ColumnFamilyOptions>,
+    /// Iterators for those that are made next.
+    pub(crate) resting: RestingIterators,
 }
 
 /// Counts changes of what readers see that no write makes: files that are taken in, and files that are taken away. What
@@ -139,6 +142,7 @@ impl ColumnFamilyData {
             immutable: Vec::new(),
             version,
             options: Arc::clone(&options),
+            resting: RestingIterators::default(),
         });
         Arc::new(Self {
             id,

@@ -13,6 +13,7 @@ mod metrics;
 mod option_notes;
 pub mod options;
 mod reads;
+mod resting;
 mod seqno_times;
 mod settings;
 mod snapshot;

@@ -117,6 +117,10 @@ pub trait ScanMachine: InternalIterator {
         let _ = blocks;
     }
 
+    /// Lets go of blocks and of bytes that were read ahead. Afterwards the iterator is as it was when it was made, but
+    /// for the memory that it has.
+    fn rest(&mut self) {}
+
     /// Takes over the readahead state of another iterator, which reached the end of the file before.
     fn continue_from(&mut self, previous: &Self)
     where

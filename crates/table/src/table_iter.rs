@@ -125,6 +125,10 @@ impl ScanMachine for TableIter {
         of_kind!(self, iter => iter.allow_blocks(blocks), ());
     }
 
+    fn rest(&mut self) {
+        of_kind!(self, iter => iter.rest(), ());
+    }
+
     fn continue_from(&mut self, previous: &Self) {
         if let (Self::Block(iter), Self::Block(previous)) = (self, previous) {
             iter.continue_readahead(previous);

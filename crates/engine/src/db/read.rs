@@ -7,10 +7,11 @@ use super::search::{PinnedSlice, blob_view, view_for};
 use super::{Db, DbCore};
 use crate::column_family::{ColumnFamilyData, SuperVersion};
 use crate::options::ReadOptions;
+use crate::resting::{IterCore, IterOwner};
 use crate::snapshot::Snapshot;
 use crate::super_version::thread_ordinal;
 use ferrock_base::{Error, Result};
-use ferrock_table::{LimitReads, PlannedRead, ReadStats, ScanBounds};
+use ferrock_table::{LimitReads, PlannedRead, ScanBounds, TableReadOptions};
 use ferrock_tree::blob::{FetchBlob, OwnedBlobView};
 use ferrock_tree::iterator::tables::{Child, table_file_iterator, table_level_iterator};
 use ferrock_tree::iterator::{
@@ -21,17 +22,60 @@ use ferrock_tree::read::ReadView;
 use ferrock_vfs::{ReadBuffer, ReadClass};
 use std::sync::Arc;
 
-impl ReadOptions {
-    fn scan_bounds(&self) -> ScanBounds {
-        ScanBounds::new(self.lower_bound.clone(), self.upper_bound.clone())
-            .with_limit_hint(self.limit_hint)
-            .with_limit_reads(self.limit_reads)
+/// An iterator over a family.
+pub(crate) fn iter(core: &Arc<DbCore>, data: &Arc<ColumnFamilyData>, options: &ReadOptions) -> Iter {
+    let moment = Moment::now(core, data, options);
+    match moment.wake_resting(options) {
+        Some(woken) => woken,
+        None => IterSource::of(core, data, options, moment).iter(options, false),
     }
 }
 
-/// An iterator over a family.
-pub(crate) fn iter(core: &Arc<DbCore>, data: &Arc<ColumnFamilyData>, options: &ReadOptions) -> Iter {
-    IterSource::new(core, data, options).iter(options, false)
+/// What a read sees.
+struct Moment {
+    pinned: Arc<SuperVersion>,
+    view: ReadView,
+    /// Of the runs of deleted keys that are true at that moment.
+    generation: Option<u64>,
+}
+
+impl Moment {
+    fn now(core: &DbCore, data: &ColumnFamilyData, options: &ReadOptions) -> Self {
+        let generation = data.outside_changes.generation();
+        let pinned = data.super_version.load();
+        let generation = generation.filter(|before| data.outside_changes.generation() == Some(*before));
+        Self { pinned, view: view_for(core, options), generation }
+    }
+
+    /// The iterator that rests where one of these options would be made of the same things.
+    fn wake_resting(&self, options: &ReadOptions) -> Option<Iter> {
+        let (thread, pinned) = (thread_ordinal(), &self.pinned);
+        // Its tombstones of the memtable are those of an earlier time.
+        if pinned.memtable.num_range_deletes() > 0 {
+            return None;
+        }
+        let mut core = pinned.resting.take(thread, &options.for_table())?;
+        core.reads.1 = thread;
+        let owner = IterOwner::new(pinned, options.snapshot.clone());
+        core.iter.wake(owner, |settings| {
+            set_reader(settings, options, self.view.clone());
+            if let Some(memory) = &mut settings.memory {
+                (memory.min_run, memory.generation) = deleted_runs(pinned, options, self.generation);
+            }
+        });
+        Some(Iter::new(core, options))
+    }
+}
+
+/// Sets what each reader has for itself.
+fn set_reader(settings: &mut DbIteratorOptions, options: &ReadOptions, view: ReadView) {
+    settings.view = view;
+    settings.lower_bound.clone_from(&options.lower_bound);
+    settings.upper_bound.clone_from(&options.upper_bound);
+    settings.prefix_same_as_start = options.prefix_same_as_start;
+    settings.limit_hint = options.limit_hint;
+    settings.limit_reads = options.limit_reads;
+    settings.max_skippable_internal_keys = options.max_skippable_internal_keys;
 }
 
 /// What iterators of one moment are made from. Keeps that moment, not the database.
@@ -46,9 +90,11 @@ pub(super) struct IterSource {
 
 impl IterSource {
     pub(super) fn new(core: &Arc<DbCore>, data: &Arc<ColumnFamilyData>, options: &ReadOptions) -> Self {
-        let generation = data.outside_changes.generation();
-        let pinned = data.super_version.load();
-        let generation = generation.filter(|before| data.outside_changes.generation() == Some(*before));
+        Self::of(core, data, options, Moment::now(core, data, options))
+    }
+
+    fn of(core: &Arc<DbCore>, data: &Arc<ColumnFamilyData>, options: &ReadOptions, moment: Moment) -> Self {
+        let Moment { pinned, view, generation } = moment;
         let blobs = OwnedBlobView {
             source: Arc::clone(core.reads.blob_source()),
             version: Arc::clone(&pinned.version),
@@ -61,7 +107,7 @@ impl IterSource {
         };
         Self {
             data: Arc::clone(data),
-            view: view_for(core, options),
+            view,
             snapshot: options.snapshot.clone(),
             blobs: Arc::new(blobs),
             memory: scan_memory(&pinned, options, generation),
@@ -72,31 +118,30 @@ impl IterSource {
     /// An iterator with the bounds and habits of `options`; `splits_runs` as for [`children`].
     pub(super) fn iter(&self, options: &ReadOptions, splits_runs: bool) -> Iter {
         let (data, pinned) = (&self.data, &self.pinned);
-        let inner = match children(data, pinned, options, splits_runs) {
-            Ok(children) => MergingIterator::new(data.comparator.clone(), children).deferring_reads(),
-            Err(error) => return Iter::failed(error),
-        };
-        let settings = DbIteratorOptions {
-            lower_bound: options.lower_bound.clone(),
-            upper_bound: options.upper_bound.clone(),
+        let mut settings = DbIteratorOptions {
             merge_operator: pinned.options.merge_operator.clone(),
             blobs: Some(Arc::clone(&self.blobs) as Arc<dyn FetchBlob>),
             prefix_extractor: pinned.options.prefix_extractor.clone(),
-            prefix_same_as_start: options.prefix_same_as_start,
-            limit_hint: options.limit_hint,
-            limit_reads: options.limit_reads,
             max_sequential_skip_in_iterations: pinned.options.max_sequential_skip_in_iterations,
-            max_skippable_internal_keys: options.max_skippable_internal_keys,
             memory: Some(self.memory.clone()),
             ..DbIteratorOptions::new(data.comparator.user().clone(), self.view.clone())
         };
-        let owner = IterOwner { _super_version: Arc::clone(pinned), _snapshot: self.snapshot.clone() };
-        Iter {
-            inner: Ok(DbIterator::new(inner, settings, owner)),
-            reads: Some((Arc::clone(data.table_cache.read_stats()), thread_ordinal())),
-            limit: (options.limit_hint, options.limit_reads),
-        }
+        set_reader(&mut settings, options, self.view.clone());
+        let inner = match children(data, pinned, options.for_table(), settings.scan_bounds(), splits_runs) {
+            Ok(children) => MergingIterator::new(data.comparator.clone(), children).deferring_reads(),
+            Err(error) => return Iter::failed(error),
+        };
+        let owner = IterOwner::new(pinned, self.snapshot.clone());
+        let reads = (Arc::clone(data.table_cache.read_stats()), thread_ordinal());
+        let may_rest = !splits_runs && may_rest(pinned);
+        Iter::new(IterCore::new(DbIterator::new(inner, settings, owner), reads, options.for_table(), may_rest), options)
     }
+}
+
+/// True where iterators over memtables see what was inserted after they were made, and keep no copies.
+fn may_rest(pinned: &SuperVersion) -> bool {
+    let mut memtables = std::iter::once(&pinned.memtable).chain(&pinned.immutable);
+    memtables.all(|memtable| memtable.iterates_in_place() && !memtable.writes_in_place())
 }
 
 /// Hidden entries in a row that a scan remembers, where `min_tombstones_for_range_conversion` is 0.
@@ -105,18 +150,24 @@ const MIN_DELETED_RUN: u64 = 64;
 /// What an iterator leaves to those after it. `generation`: of the runs of deleted keys that it may use.
 fn scan_memory(pinned: &SuperVersion, options: &ReadOptions, generation: Option<u64>) -> ScanMemory {
     let settings = &pinned.options.settings;
-    let shows_all_keys = pinned.memtable.iterates_in_place() && !options.prefix_same_as_start;
-    let min_run = match u64::from(settings.min_tombstones_for_range_conversion) {
-        0 => MIN_DELETED_RUN,
-        length => length,
-    };
+    let (min_run, generation) = deleted_runs(pinned, options, generation);
     ScanMemory {
         memtable: Arc::clone(&pinned.memtable),
-        min_run: generation.filter(|_| shows_all_keys).map(|_| min_run),
-        generation: generation.unwrap_or_default(),
+        min_run,
+        generation,
         flush_after_step: u64::from(settings.memtable_op_scan_flush_trigger),
         flush_after_steps: u64::from(settings.memtable_avg_op_scan_flush_trigger),
     }
+}
+
+/// The hidden entries in a row that become a run of deleted keys, and the generation of such runs.
+fn deleted_runs(pinned: &SuperVersion, options: &ReadOptions, generation: Option<u64>) -> (Option<u64>, u64) {
+    let shows_all_keys = pinned.memtable.iterates_in_place() && !options.prefix_same_as_start;
+    let min_run = match u64::from(pinned.options.settings.min_tombstones_for_range_conversion) {
+        0 => MIN_DELETED_RUN,
+        length => length,
+    };
+    (generation.filter(|_| shows_all_keys).map(|_| min_run), generation.unwrap_or_default())
 }
 
 /// Longest run of tables of a level that `splits_runs` makes children of their own.
@@ -127,7 +178,8 @@ const MAX_SPLIT_RUN: usize = 16;
 pub(super) fn children(
     data: &Arc<ColumnFamilyData>,
     pinned: &SuperVersion,
-    options: &ReadOptions,
+    table_options: TableReadOptions,
+    bounds: ScanBounds,
     splits_runs: bool,
 ) -> Result<Vec<Child>> {
     let order = &data.comparator;
@@ -140,8 +192,7 @@ pub(super) fn children(
         let tombstones = memtable.range_tombstones().map(RangeTombstoneSource::new);
         children.push(ChildIterator::MemTable(SourceIterator::new(memtable.iter(), order.clone(), tombstones)));
     }
-    let table_options = options.for_table();
-    let bounds = Arc::new(options.scan_bounds());
+    let bounds = Arc::new(bounds);
     // The tables of level 0 overlap: each is a run of its own.
     children.extend(pinned.version.level(0).iter().map(|file| {
         let (cache, bounds) = (Arc::clone(&data.table_cache), Arc::clone(&bounds));
@@ -165,12 +216,6 @@ pub(super) fn children(
         children.push(ChildIterator::Level(level.counting_reads(counts_reads)));
     }
     Ok(children)
-}
-
-/// What an iterator keeps alive: memtables, tables, and the snapshot it reads at.
-pub(super) struct IterOwner {
-    _super_version: Arc<SuperVersion>,
-    _snapshot: Option<Snapshot>,
 }
 
 /// Iterates over the keys of a column family in both directions, as of one moment. `'static` and `Send`: it may be kept
@@ -197,9 +242,9 @@ pub(super) struct IterOwner {
 /// # }
 /// ```
 pub struct Iter {
-    inner: Result<DbIterator<Child, IterOwner>>,
-    /// Where its positionings are counted, as those of the thread that made it.
-    reads: Option<(Arc<ReadStats>, usize)>,
+    /// `None` when there is nothing but an error.
+    core: Option<Box<IterCore>>,
+    failure: Option<Error>,
     limit: (u64, LimitReads),
 }
 
@@ -212,38 +257,50 @@ impl std::fmt::Debug for Iter {
     }
 }
 
+impl Drop for Iter {
+    fn drop(&mut self) {
+        if let Some(core) = self.core.take() {
+            core.end();
+        }
+    }
+}
+
 impl Iter {
+    fn new(core: Box<IterCore>, options: &ReadOptions) -> Self {
+        Self { core: Some(core), failure: None, limit: (options.limit_hint, options.limit_reads) }
+    }
+
     /// True when positioned on a key. When false, [`status`](Self::status) tells whether the end or an error was met.
     #[inline]
     #[must_use]
     pub fn valid(&self) -> bool {
-        self.inner.as_ref().is_ok_and(DbIterator::valid)
+        self.core.as_ref().is_some_and(|core| core.iter.valid())
     }
 
     /// The key; empty when not valid. Good until the iterator moves.
     #[inline]
     #[must_use]
     pub fn key(&self) -> &[u8] {
-        self.inner.as_ref().map_or(&[], DbIterator::key)
+        self.core.as_ref().map_or(&[], |core| core.iter.key())
     }
 
     /// The value; empty when not valid. Good until the iterator moves.
     #[inline]
     #[must_use]
     pub fn value(&self) -> &[u8] {
-        self.inner.as_ref().map_or(&[], DbIterator::value)
+        self.core.as_ref().map_or(&[], |core| core.iter.value())
     }
 
     /// The value, kept: without a copy when it lies in a cached block.
     #[must_use]
     pub fn pin_value(&self) -> PinnedSlice {
-        self.inner.as_ref().map_or(PinnedSlice::Owned(Vec::new()), DbIterator::pin_value)
+        self.core.as_ref().map_or(PinnedSlice::Owned(Vec::new()), |core| core.iter.pin_value())
     }
 
     #[inline]
     fn note_read(&self) {
-        if let Some((sample, thread)) = &self.reads {
-            sample.note_range_read(*thread);
+        if let Some(core) = &self.core {
+            core.reads.0.note_range_read(core.reads.1);
         }
     }
 
@@ -251,47 +308,49 @@ impl Iter {
     #[doc(hidden)]
     #[must_use]
     pub fn failed(error: Error) -> Self {
-        Self { inner: Err(error), reads: None, limit: Default::default() }
+        Self { core: None, failure: Some(error), limit: Default::default() }
     }
 
     /// Has placements pause, or not, for a caller that makes the reads of several iterators as one set.
     pub(super) fn set_driven(&mut self, is_driven: bool) {
-        if let Ok(inner) = &mut self.inner {
-            inner.set_driven(is_driven);
+        if let Some(core) = &mut self.core {
+            core.may_rest = false;
+            core.iter.set_driven(is_driven);
         }
     }
 
     /// From now on the iterator pauses where it would have to read, going forward, or does not any more.
     pub(super) fn set_pausing(&mut self, pauses: bool) {
-        if let Ok(inner) = &mut self.inner {
-            inner.set_pausing(pauses);
+        if let Some(core) = &mut self.core {
+            core.may_rest = false;
+            core.iter.set_pausing(pauses);
         }
     }
 
     /// True when the iterator waits to be resumed.
     pub(super) fn is_paused(&self) -> bool {
-        self.inner.as_ref().is_ok_and(DbIterator::is_paused)
+        self.core.as_ref().is_some_and(|core| core.iter.is_paused())
     }
 
     /// Adds the reads to make before the iterator is resumed, with the owner of each by its child. It adds none when
     /// the iterator has to read for itself.
     pub(super) fn needs<O>(&mut self, set: &mut ReadSet<O>, owner: impl Fn(usize) -> O) {
-        if let Ok(inner) = &mut self.inner {
-            inner.needs(set, owner);
+        if let Some(core) = &mut self.core {
+            core.iter.needs(set, owner);
         }
     }
 
     /// Takes what a read brought.
     pub(super) fn supply(&mut self, child: usize, read: &PlannedRead, bytes: Result<ReadBuffer>) {
-        if let Ok(inner) = &mut self.inner {
-            inner.supply(child, read, bytes);
+        if let Some(core) = &mut self.core {
+            core.iter.supply(child, read, bytes);
         }
     }
 
     /// Goes on after a pause. The iterator may be paused again then.
     pub(super) fn resume(&mut self) {
-        if let Ok(inner) = &mut self.inner {
-            inner.resume();
+        if let Some(core) = &mut self.core {
+            core.iter.resume();
         }
     }
 
@@ -299,15 +358,15 @@ impl Iter {
     /// since it was made: what its steps cost beside the keys they show.
     #[must_use]
     pub fn passed_entries(&self) -> u64 {
-        self.inner.as_ref().map_or(0, DbIterator::passed_entries)
+        self.core.as_ref().map_or(0, |core| core.iter.passed_entries())
     }
 
     /// Replaces the `limit_hint` of the options from the next seek on: a query that has taken some of its rows seeks
     /// with fewer left.
     pub fn set_limit_hint(&mut self, rows: u64) {
         self.limit.0 = rows;
-        if let Ok(inner) = &mut self.inner {
-            inner.set_limit_hint(rows);
+        if let Some(core) = &mut self.core {
+            core.iter.set_limit_hint(rows);
         }
     }
 
@@ -338,27 +397,27 @@ impl Iter {
     pub fn fast_forward(&mut self, lower: Option<&[u8]>, upper: Option<&[u8]>) {
         self.note_read();
         let (limit_hint, limit_reads) = self.limit;
-        if let Ok(inner) = &mut self.inner {
+        if let Some(core) = &mut self.core {
             let owned = |key: Option<&[u8]>| key.map(<[u8]>::to_vec);
             let bounds = ScanBounds::new(owned(lower), owned(upper)).with_limit_hint(limit_hint);
             let bounds = bounds.with_limit_reads(limit_reads);
-            inner.fast_forward(lower, upper, &Arc::new(bounds));
+            core.iter.fast_forward(lower, upper, &Arc::new(bounds));
         }
     }
 
     /// Goes to the first key within the bounds.
     pub fn seek_to_first(&mut self) {
         self.note_read();
-        if let Ok(inner) = &mut self.inner {
-            inner.seek_to_first();
+        if let Some(core) = &mut self.core {
+            core.iter.seek_to_first();
         }
     }
 
     /// Goes to the last key within the bounds.
     pub fn seek_to_last(&mut self) {
         self.note_read();
-        if let Ok(inner) = &mut self.inner {
-            inner.seek_to_last();
+        if let Some(core) = &mut self.core {
+            core.iter.seek_to_last();
         }
     }
 
@@ -387,32 +446,32 @@ impl Iter {
     /// ```
     pub fn seek(&mut self, key: &[u8]) {
         self.note_read();
-        if let Ok(inner) = &mut self.inner {
-            inner.seek(key);
+        if let Some(core) = &mut self.core {
+            core.iter.seek(key);
         }
     }
 
     /// Goes to the last key at or before `key`.
     pub fn seek_for_prev(&mut self, key: &[u8]) {
         self.note_read();
-        if let Ok(inner) = &mut self.inner {
-            inner.seek_for_prev(key);
+        if let Some(core) = &mut self.core {
+            core.iter.seek_for_prev(key);
         }
     }
 
     /// Goes to the next key. Does nothing when not valid.
     #[inline]
     pub fn next(&mut self) {
-        if let Ok(inner) = &mut self.inner {
-            inner.next();
+        if let Some(core) = &mut self.core {
+            core.iter.next();
         }
     }
 
     /// Goes to the previous key. Does nothing when not valid.
     #[inline]
     pub fn prev(&mut self) {
-        if let Ok(inner) = &mut self.inner {
-            inner.prev();
+        if let Some(core) = &mut self.core {
+            core.iter.prev();
         }
     }
 
@@ -423,9 +482,10 @@ impl Iter {
     /// touch files or [`max_skippable_internal_keys`](ReadOptions::max_skippable_internal_keys) was reached,
     /// `InvalidArgument` for operands without a merge operator. A new seek clears it.
     pub fn status(&self) -> Result<()> {
-        match &self.inner {
-            Ok(inner) => inner.status(),
-            Err(error) => Err(error.clone()),
+        match (&self.core, &self.failure) {
+            (Some(core), _) => core.iter.status(),
+            (None, Some(error)) => Err(error.clone()),
+            (None, None) => Ok(()),
         }
     }
 }

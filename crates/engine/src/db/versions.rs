@@ -7,6 +7,7 @@ use ferrock_base::internal_key::{ParsedInternalKey, make_internal_key};
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, ValueType};
 use ferrock_base::{Comparator, Result, SequenceNumber};
+use ferrock_table::ScanBounds;
 use ferrock_tree::iterator::MergingIterator;
 use ferrock_tree::iterator::tables::Child;
 use std::sync::Arc;
@@ -44,7 +45,7 @@ impl std::fmt::Debug for KeyVersions {
 /// See [`Db::key_versions`].
 pub(crate) fn key_versions(family: &ColumnFamily, begin: Option<&[u8]>, end: Option<&[u8]>) -> Result<KeyVersions> {
     let pinned = family.data.super_version.load();
-    let children = children(&family.data, &pinned, &ReadOptions::default(), false)?;
+    let children = children(&family.data, &pinned, ReadOptions::default().for_table(), ScanBounds::default(), false)?;
     let order = family.data.comparator.clone();
     let mut inner = MergingIterator::new(order.clone(), children);
     match begin {

@@ -3,6 +3,7 @@
 use super::Lines;
 use crate::column_family::{ColumnFamilyData, SuperVersion};
 use crate::options::ColumnFamilyOptions;
+use crate::resting::RestingIterators;
 use crate::write::controller::{FamilyDebt, StallCondition, WriteController};
 use ferrock_base::FileNumber;
 use ferrock_memtable::MemTable;
@@ -110,6 +111,7 @@ impl FamilyJobs {
             immutable: self.immutable.iter().rev().map(|immutable| Arc::clone(&immutable.memtable)).collect(),
             version,
             options: data.options.load_full(),
+            resting: RestingIterators::default(),
         }));
     }
 

@@ -81,6 +81,12 @@ impl<G: Deref<Target = CachedBlock>> PositionOf<G> {
         self.cursor.reset();
     }
 
+    /// Lets go of its blocks.
+    pub(super) fn rest(&mut self) {
+        (self.top, self.leaf) = (None, None);
+        self.cursor.reset();
+    }
+
     /// What the row bounds say about the data block, where the index block came with them.
     pub(super) fn row_bound(&self) -> Result<Option<RowBound>> {
         match &self.leaf {

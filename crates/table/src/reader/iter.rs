@@ -94,6 +94,23 @@ impl BlockTableIter {
         }
     }
 
+    /// Lets go of all that a scan has in memory: the iterator is as if just made.
+    pub fn rest(&mut self) {
+        self.keep_unused();
+        self.note_spent();
+        self.index.rest();
+        self.near = NearPartitions::default();
+        self.block = None;
+        self.cursor.reset();
+        self.window.begin_anew();
+        self.direction = Direction::Forward;
+        self.limit = LimitProgress::default();
+        self.plan = ReadPlan::default();
+        self.plan.set_planning(self.options.pauses);
+        self.pausing = Pausing::default();
+        self.error = None;
+    }
+
     /// Keeps the current value readable when the iterator moves on. `None` when not valid.
     #[must_use]
     pub fn value_pin(&self) -> Option<BlockPin> {

@@ -147,6 +147,11 @@ impl Window {
         }
     }
 
+    /// Lets go of its bytes, and begins anew.
+    pub(crate) fn begin_anew(&mut self) {
+        *self = Self::new(self.policy);
+    }
+
     /// The longest request of an automatic window.
     pub(crate) fn max_bytes(&self) -> u64 {
         self.policy.max_bytes

@@ -107,6 +107,13 @@ impl<M: InternalIterator + Clone, L: LevelSource> ScanMachine for ChildIterator<
     fn next_block(&mut self, is_backward: bool) -> NextBlock {
         each!(self, child => child.next_block(is_backward))
     }
+    fn rest(&mut self) {
+        match self {
+            Self::MemTable(_) => {}
+            Self::Table(child) => child.rest_source(),
+            Self::Level(child) => child.rest(),
+        }
+    }
     fn rows_ahead(&self, reach: &RowReach<'_>) -> RowsAhead {
         match self {
             Self::MemTable(child) => child.count_rows_ahead(reach),

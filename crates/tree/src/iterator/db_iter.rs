@@ -18,6 +18,7 @@ mod backward;
 mod deleted_runs;
 mod pause_state;
 mod pausing;
+mod rest;
 
 pub use self::deleted_runs::ScanMemory;
 use self::deleted_runs::{Passed, Walk};
@@ -95,6 +96,19 @@ impl DbIteratorOptions {
             memory: None,
         }
     }
+
+    /// True when the children are told where a scan ends.
+    fn limits_scans(&self) -> bool {
+        self.lower_bound.is_some() || self.upper_bound.is_some() || self.limit_hint > 0
+    }
+
+    /// What the children are told of where a scan ends.
+    #[must_use]
+    pub fn scan_bounds(&self) -> ScanBounds {
+        ScanBounds::new(self.lower_bound.clone(), self.upper_bound.clone())
+            .with_limit_hint(self.limit_hint)
+            .with_limit_reads(self.limit_reads)
+    }
 }
 
 /// Where the current key and value are.
@@ -128,6 +142,8 @@ pub struct DbIterator<I, O> {
     prefix: Option<Vec<u8>>,
     /// The children are limited to a prefix beside the bounds.
     is_narrowed: bool,
+    /// The children have bounds, or a limit hint.
+    has_limited_children: bool,
     pausing: Pausing,
     target: Vec<u8>,
     passed: Passed,
@@ -151,12 +167,14 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             operands: Vec::new(),
             prefix: None,
             is_narrowed: false,
+            has_limited_children: false,
             pausing: Pausing::default(),
             target: Vec::new(),
             passed: Passed::default(),
             error: None,
             _owner: owner,
         };
+        iterator.has_limited_children = iterator.options.limits_scans();
         iterator.limit_inner();
         iterator
     }
@@ -231,7 +249,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.options.lower_bound = lower.map(<[u8]>::to_vec);
         self.options.upper_bound = upper.map(<[u8]>::to_vec);
         self.inner.set_bounds(bounds);
-        self.is_narrowed = false;
+        (self.is_narrowed, self.has_limited_children) = (false, true);
         self.limit_inner();
         self.seek_to_first();
     }
@@ -359,13 +377,12 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             return;
         }
         let options = &self.options;
-        let bounds = ScanBounds::new(options.lower_bound.clone(), options.upper_bound.clone());
-        let bounds = bounds.with_limit_hint(options.limit_hint).with_limit_reads(options.limit_reads);
+        let bounds = options.scan_bounds();
         let bounds = match (prefix, &options.prefix_extractor) {
             (Some(prefix), Some(extractor)) => bounds.within_prefix(extractor, &options.comparator, prefix),
             _ => bounds,
         };
-        self.is_narrowed = prefix.is_some();
+        (self.is_narrowed, self.has_limited_children) = (prefix.is_some(), true);
         self.inner.set_bounds(&Arc::new(bounds));
     }
 

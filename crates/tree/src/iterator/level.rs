@@ -53,6 +53,11 @@ pub trait LevelSource {
     fn run(&self) -> Range<usize> {
         0..self.file_count()
     }
+    /// True when the file at `index`, which is open, stays open whether an iterator has it or not.
+    fn stays_open(&self, index: usize) -> bool {
+        let _ = index;
+        true
+    }
     /// Switches pausing on or off. While it is on, tables that are not open are not opened (`TryAgain`), and iterators
     /// over the others pause.
     fn set_pausing(&mut self, pauses: bool) {
@@ -454,6 +459,20 @@ impl<S: LevelSource> ScanMachine for LevelIterator<S> {
         self.source.set_bounds(bounds);
         if let Some((_, iter)) = &mut self.file {
             iter.set_bounds(bounds);
+        }
+    }
+    fn rest(&mut self) {
+        (self.left, self.error, self.paused) = (None, None, None);
+        match &mut self.file {
+            Some((index, iter)) if self.source.stays_open(*index) => {
+                iter.rest();
+                let open = *index;
+                self.tombstones.retain(|(file, _)| *file == open);
+            }
+            _ => {
+                self.file = None;
+                self.tombstones.clear();
+            }
         }
     }
     fn next_block(&mut self, is_backward: bool) -> NextBlock {

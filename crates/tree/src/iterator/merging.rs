@@ -487,13 +487,28 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         }
     }
 
-    /// Changes the bounds of the children. The iterator is not placed afterwards.
-    pub fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
+    /// Lets go of what the children have in memory of their sources. The merge is as if just made, without a limit.
+    pub fn rest(&mut self) {
+        self.leave_position();
+        self.direction = Direction::Forward;
+        self.rule.prefix.clear();
+        self.tombstones = false;
+        self.deferred.set_limit(None);
+        self.children.iter_mut().for_each(I::rest);
+    }
+
+    /// The merge stands on nothing, and waits for nothing.
+    fn leave_position(&mut self) {
         self.current = None;
         self.heap.clear();
         self.deferred.clear();
         self.pausing.clear();
         self.error = None;
+    }
+
+    /// Changes the bounds of the children. The iterator is not placed afterwards.
+    pub fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
+        self.leave_position();
         self.children.iter_mut().for_each(|child| child.set_bounds(bounds));
     }
 }

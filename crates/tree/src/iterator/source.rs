@@ -55,6 +55,13 @@ impl<I> SourceIterator<I> {
     }
 }
 
+impl<I: ScanMachine> SourceIterator<I> {
+    /// As [`rest`](ScanMachine::rest), for a source that reads.
+    pub(super) fn rest_source(&mut self) {
+        self.iter.rest();
+    }
+}
+
 impl<I: InternalIterator + Clone> SourceIterator<I> {
     /// As [`rows_ahead`](TombstoneIterator::rows_ahead), by counting entries, for a source with cheap steps.
     pub(super) fn count_rows_ahead(&self, reach: &RowReach<'_>) -> RowsAhead {

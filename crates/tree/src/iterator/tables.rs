@@ -68,6 +68,9 @@ impl LevelSource for LevelTables {
     fn run(&self) -> Range<usize> {
         self.run.clone()
     }
+    fn stays_open(&self, index: usize) -> bool {
+        self.files.get(index).is_some_and(|file| file.open_table().get().is_some())
+    }
     fn set_pausing(&mut self, pauses: bool) {
         self.options.pauses = pauses;
     }
