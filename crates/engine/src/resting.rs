@@ -113,8 +113,13 @@ struct PaddedSlot(Slot<IterCore>);
 impl RestingIterators {
     /// The iterator that a thread left, if it reads tables so.
     pub(crate) fn take(&self, thread: usize, table_options: &TableReadOptions) -> Option<Box<IterCore>> {
-        let slots = self.0.get()?;
-        slots[thread % SLOTS].0.take().filter(|core| core.table_options == *table_options)
+        let slot = &self.0.get()?[thread % SLOTS].0;
+        let core = slot.take()?;
+        if core.table_options == *table_options {
+            return Some(core);
+        }
+        drop(slot.swap(Some(core)));
+        None
     }
 
     fn put(&self, thread: usize, core: Box<IterCore>) {
@@ -122,3 +127,6 @@ impl RestingIterators {
         drop(slots[thread % SLOTS].0.swap(Some(core)));
     }
 }
+
+#[cfg(all(test, not(shuttle)))]
+mod tests;
