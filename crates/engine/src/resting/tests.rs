@@ -1,12 +1,13 @@
 //! Iterators that have rested show what new ones show, and nothing is kept for them.
 
 use super::*;
-use crate::options::{ColumnFamilyOptions, DbOptions, ReadOptions};
+use crate::options::{ColumnFamilyOptions, DbOptions, FilterPolicy, ReadOptions};
 use crate::{Db, Iter};
 use ferrock_base::merge::{MergeOperator, StringAppend};
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::random::Random;
 use ferrock_table::LimitReads;
+
 use std::time::Duration;
 
 /// The places to rest are the process's: one test at a time.
@@ -111,6 +112,14 @@ fn change(db: &Db, random: &mut Random) {
         24..32 => db.delete(&at).unwrap(),
         32..36 => db.merge(&at, b"m").unwrap(),
         36 if random.one_in(4) => db.delete_range(&at, &key(random).repeat(2).max(at.clone())).unwrap(),
+        36 => {
+            // Many keys in a row: what a scan remembers.
+            for middle in *b"abc" {
+                for last in *b"abc" {
+                    db.delete(&[at[0], middle, last]).unwrap();
+                }
+            }
+        }
         37 => db.flush().unwrap(),
         38 if random.one_in(4) => db.compact_range(None, None).unwrap(),
         _ => {}
@@ -126,6 +135,9 @@ fn history(seed: u64) -> u64 {
         options.max_open_files = if random.one_in(3) { 2 } else { -1 };
         family.disable_auto_compactions = random.one_in(2);
         family.prefix_extractor = random.one_in(2).then_some(PrefixExtractor::Fixed(1));
+        if random.one_in(2) {
+            family.filter_policy = FilterPolicy::bloom(10.0);
+        }
         family.min_tombstones_for_range_conversion = if random.one_in(2) { 1 } else { 0 };
     });
     let mut woken = 0;
