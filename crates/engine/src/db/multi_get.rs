@@ -100,7 +100,8 @@ pub(super) fn as_of_one_moment(core: &DbCore, options: &ReadOptions, families: u
 /// Takes every key of every family as far as it goes, reads what they wait for, and so on until none waits.
 fn search_in_rounds<'f>(core: &DbCore, thread: usize, families: &mut [Family<'f, '_, '_>]) {
     let Some(table_options) = families.first().map(|family| family.search.table_options) else { return };
-    let mut round = RoundReads::new(&*core.env.file_system, table_options);
+    let keys = families.iter().map(|family| family.lookups.len()).sum();
+    let mut round = RoundReads::new(&*core.env.file_system, table_options, keys);
     for (number, Family { search, lookups, contexts }) in families.iter_mut().enumerate() {
         let mut asking = 0;
         for (index, (lookup, context)) in lookups.iter().zip(contexts.iter_mut()).enumerate() {
@@ -116,7 +117,7 @@ fn search_in_rounds<'f>(core: &DbCore, thread: usize, families: &mut [Family<'f,
         search.data.table_cache.read_stats().note_lookups(thread, asking);
     }
     while !round.is_empty() {
-        let mut next_round = RoundReads::new(&*core.env.file_system, table_options);
+        let mut next_round = RoundReads::new(&*core.env.file_system, table_options, round.waiting());
         round.run(&mut |(waiter, stop): ((usize, usize), AtBlock<'f>), block| {
             let Family { search, lookups, contexts } = &mut families[waiter.0];
             let (lookup, context) = (&lookups[waiter.1], &mut contexts[waiter.1]);

@@ -51,7 +51,7 @@ impl BlockTable {
         let mut visit_of = |index: usize, lookup: &mut TableLookup| {
             lookup.advance(self, options, keys[index], &mut |key, value, pinned| visit(index, key, value, pinned))
         };
-        let mut round = RoundReads::new(&*self.file_system, *options);
+        let mut round = RoundReads::new(&*self.file_system, *options, keys.len());
         for (index, result) in results.iter_mut().enumerate() {
             let mut lookup = TableLookup::default();
             match visit_of(index, &mut lookup) {
@@ -61,7 +61,7 @@ impl BlockTable {
             }
         }
         while !round.is_empty() {
-            let mut next_round = RoundReads::new(&*self.file_system, *options);
+            let mut next_round = RoundReads::new(&*self.file_system, *options, keys.len());
             round.run(&mut |(index, mut lookup), block| match lookup
                 .supply(block)
                 .and_then(|()| visit_of(index, &mut lookup))
