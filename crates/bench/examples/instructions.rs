@@ -108,6 +108,14 @@ fn read(db: &Db, operation: &str, count: u64) -> Outcome<u64> {
                 found += u64::from(black_box(iter.key()).len() == 16);
             }
         }
+        "iterator" => {
+            drop(std::mem::replace(&mut iter, db.iter(&ReadOptions::default())));
+            for _ in 0..count {
+                let mut iter = db.iter(&ReadOptions::default());
+                iter.seek(&key(random.below(KEYS) * 2));
+                found += u64::from(black_box(iter.key()).len() == 16);
+            }
+        }
         "next" => {
             for _ in 0..count {
                 if !iter.valid() {
