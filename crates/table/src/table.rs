@@ -143,6 +143,21 @@ impl Table {
         }
     }
 
+    /// As [`iter_within`](Self::iter_within), in the memory of an iterator that is not needed any more.
+    #[must_use]
+    pub fn iter_in_place_of(&self, former: TableIter, options: TableReadOptions, bounds: Arc<ScanBounds>) -> TableIter {
+        match (self, former) {
+            (Self::Block(table), TableIter::Block(mut iter)) => {
+                iter.begin_in(table, options, bounds);
+                TableIter::Block(iter)
+            }
+            (_, former) => {
+                drop(former);
+                self.iter_within(options, bounds)
+            }
+        }
+    }
+
     /// The table's range tombstones, `None` when it has none.
     #[inline]
     #[must_use]

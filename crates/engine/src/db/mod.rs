@@ -42,6 +42,7 @@ mod flush;
 mod in_memory;
 mod in_place_updates;
 mod interface;
+mod iter_source;
 mod job_env;
 mod live_file;
 #[cfg(test)]

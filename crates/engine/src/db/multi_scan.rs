@@ -11,7 +11,8 @@
 //! behind the limit are placed when their turn comes, so memory does not grow with the number of ranges.
 
 use super::DbCore;
-use super::read::{Iter, IterSource};
+use super::iter_source::IterSource;
+use super::read::Iter;
 use crate::column_family::ColumnFamilyData;
 use crate::options::ReadOptions;
 use ferrock_base::Result;

@@ -1,6 +1,6 @@
 //! Every version of every key: what tools that look below the surface (`ldb idump`) show.
 
-use super::read::children;
+use super::iter_source::children;
 use crate::column_family::{ColumnFamily, SuperVersion};
 use crate::options::ReadOptions;
 use ferrock_base::internal_key::{ParsedInternalKey, make_internal_key};

@@ -111,6 +111,16 @@ impl BlockTableIter {
         self.error = None;
     }
 
+    /// Becomes an iterator over another table, as if just made.
+    pub(crate) fn begin_in(&mut self, table: &Arc<BlockTable>, options: TableReadOptions, bounds: Arc<ScanBounds>) {
+        self.options = options;
+        self.rest();
+        self.window = Window::new(WindowPolicy::new(&table.options, &options, &**table.loader().file()));
+        self.cursor = table.loader().decoder().data_cursor();
+        self.table = Arc::clone(table);
+        self.bounds = bounds;
+    }
+
     /// Keeps the current value readable when the iterator moves on. `None` when not valid.
     #[must_use]
     pub fn value_pin(&self) -> Option<BlockPin> {

@@ -49,6 +49,14 @@ pub trait LevelSource {
     /// # Errors
     /// Those of opening the table. The iterator then becomes invalid and reports the error as its status.
     fn open(&self, index: usize) -> Result<OpenedTable<Self::Iter>>;
+    /// The same, with an iterator over another file that is not needed any more.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    fn reopen(&self, index: usize, former: Self::Iter) -> Result<OpenedTable<Self::Iter>> {
+        drop(former);
+        self.open(index)
+    }
     /// Files that overlap the bounds; other files are ignored.
     fn run(&self) -> Range<usize> {
         0..self.file_count()
@@ -197,12 +205,13 @@ impl<S: LevelSource> LevelIterator<S> {
         if self.file.as_ref().is_some_and(|(open, _)| *open == index) {
             return true;
         }
-        let previous = self.file.take().or_else(|| self.left.take());
-        match self.source.open(index) {
+        let (opened, previous) = match self.file.take().or_else(|| self.left.take()) {
+            Some((last, iter)) if last.abs_diff(index) != 1 => (self.source.reopen(index, iter), None),
+            neighbour => (self.source.open(index), neighbour),
+        };
+        match opened {
             Ok(mut opened) => {
-                if let Some((last, iter)) = &previous
-                    && last.abs_diff(index) == 1
-                {
+                if let Some((_, iter)) = &previous {
                     opened.iter.continue_from(iter);
                 }
                 if let Some(fragments) = opened.tombstones.filter(|fragments| !fragments.is_empty()) {

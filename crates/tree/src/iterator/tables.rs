@@ -6,7 +6,7 @@ use crate::table_cache::TableCache;
 use crate::version::{FileMetadata, LevelFiles, Version};
 use ferrock_base::{Error, ErrorKind, InternalComparator, Result};
 use ferrock_memtable::MemTableIter;
-use ferrock_table::{ReadTier, ScanBounds, TableIter, TableReadOptions, ValuePin};
+use ferrock_table::{ReadTier, ScanBounds, Table, TableIter, TableReadOptions, ValuePin};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -40,6 +40,22 @@ pub struct LevelTables {
     is_for_job: bool,
 }
 
+impl LevelTables {
+    /// The table of the file at `index`, opened where the options allow it.
+    fn table(&self, index: usize) -> Result<Table> {
+        let file = self.files.get(index).ok_or_else(|| Error::corruption("a level has no such file"))?;
+        if self.is_for_job {
+            self.cache.get_for_job(file)
+        } else if self.options.read_tier == ReadTier::BlockCacheOnly || self.options.pauses {
+            let kind = if self.options.pauses { ErrorKind::TryAgain } else { ErrorKind::Incomplete };
+            let table = self.cache.get_if_open(file);
+            table.ok_or_else(|| Error::new(kind, "the table is not open and the read may not open it"))
+        } else {
+            self.cache.get(file)
+        }
+    }
+}
+
 impl LevelSource for LevelTables {
     type Iter = TableIter;
     fn file_count(&self) -> usize {
@@ -52,18 +68,15 @@ impl LevelSource for LevelTables {
         self.files.get(index).map_or(&[], |file| &file.largest)
     }
     fn open(&self, index: usize) -> Result<OpenedTable<TableIter>> {
-        let file = self.files.get(index).ok_or_else(|| Error::corruption("a level has no such file"))?;
-        let table = if self.is_for_job {
-            self.cache.get_for_job(file)?
-        } else if self.options.read_tier == ReadTier::BlockCacheOnly || self.options.pauses {
-            let kind = if self.options.pauses { ErrorKind::TryAgain } else { ErrorKind::Incomplete };
-            let table = self.cache.get_if_open(file);
-            table.ok_or_else(|| Error::new(kind, "the table is not open and the read may not open it"))?
-        } else {
-            self.cache.get(file)?
-        };
+        let table = self.table(index)?;
         let tombstones = table.range_tombstones().cloned();
         Ok(OpenedTable { iter: table.iter_within(self.options, Arc::clone(&self.bounds)), tombstones })
+    }
+    fn reopen(&self, index: usize, former: TableIter) -> Result<OpenedTable<TableIter>> {
+        let table = self.table(index)?;
+        let tombstones = table.range_tombstones().cloned();
+        let iter = table.iter_in_place_of(former, self.options, Arc::clone(&self.bounds));
+        Ok(OpenedTable { iter, tombstones })
     }
     fn run(&self) -> Range<usize> {
         self.run.clone()

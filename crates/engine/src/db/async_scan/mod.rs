@@ -22,7 +22,7 @@ use self::cursor::Cursor;
 use super::DbCore;
 use super::read::Iter;
 use crate::column_family::ColumnFamilyData;
-use crate::db::read;
+use crate::db::iter_source;
 use crate::options::ReadOptions;
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_tree::iterator::ReadSet;
@@ -284,7 +284,7 @@ impl Future for NextBatch<'_> {
 }
 
 pub(crate) fn scan_async(core: &Arc<DbCore>, data: &Arc<ColumnFamilyData>, options: &ReadOptions) -> AsyncScan {
-    AsyncScan::new(core, read::iter(core, data, options))
+    AsyncScan::new(core, iter_source::iter(core, data, options))
 }
 
 /// Scans and their futures move between the threads of an executor.

@@ -2,7 +2,7 @@
 
 use super::Db;
 use crate::column_family::ColumnFamily;
-use crate::db::read::IterSource;
+use crate::db::iter_source::{self, IterSource};
 use crate::db::{AsyncScan, GetAsync, Iter, KeyVersions, MultiGetAsync, MultiScan, PinnedSlice, ScanRange};
 use crate::db::{
     approximate, async_get, async_multi_get, async_scan, multi_get, multi_scan, read, search, snapshots, versions,
@@ -276,7 +276,7 @@ impl Db {
     #[must_use]
     pub fn iter(&self, options: &ReadOptions) -> Iter {
         match self.core().families.load().default_family() {
-            Ok(data) => read::iter(self.core(), data, options),
+            Ok(data) => iter_source::iter(self.core(), data, options),
             Err(error) => Iter::failed(error),
         }
     }
@@ -284,7 +284,7 @@ impl Db {
     /// An iterator over a family, not positioned yet.
     #[must_use]
     pub fn iter_cf(&self, family: &ColumnFamily, options: &ReadOptions) -> Iter {
-        read::iter(self.core(), &family.data, options)
+        iter_source::iter(self.core(), &family.data, options)
     }
 
     /// Scans the default family between the bounds of `options`, in batches of rows that are futures for any executor.
