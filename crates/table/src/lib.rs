@@ -33,6 +33,7 @@ mod partition_boundary;
 pub mod plain;
 pub mod reader;
 mod scan_machine;
+mod stored_blocks;
 mod table;
 mod table_builder;
 mod table_iter;
@@ -58,6 +59,7 @@ pub use reader::{
     TableReadOptions, TableReaderParams, TableStatistics,
 };
 pub use scan_machine::{ScanMachine, ScanRead};
+pub use stored_blocks::{CopiedBlocks, StoredBlocks, StoredInput};
 pub use table::Table;
 pub use table_builder::TableBuilder;
 pub use table_iter::TableIter;

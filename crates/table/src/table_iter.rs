@@ -7,6 +7,7 @@ use crate::entries_table::EntriesIter;
 use crate::plain::PlainTableIter;
 use crate::reader::{BlockTableIter, NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanEstimate};
 use crate::scan_machine::{ScanMachine, ScanRead};
+use crate::stored_blocks::StoredInput;
 use crate::value::ValuePin;
 use ferrock_base::{InternalIterator, Result, SeekTarget};
 use ferrock_vfs::{PendingRead, ReadBuffer};
@@ -61,6 +62,11 @@ impl TableIter {
             #[cfg(any(test, feature = "test-kinds"))]
             Self::Entries(iter) => iter.value_pin().map(ValuePin::Entries),
         }
+    }
+
+    /// Keeps the blocks that are read from now on for a builder, where it may store them as this table does.
+    pub fn keep_stored(&mut self, input: &StoredInput) {
+        of_kind!(self, iter => iter.keep_stored(input), ());
     }
 }
 

@@ -1,11 +1,11 @@
-//! When a data block ends.
+//! When a data block ends, and the form that it begins with.
 
 use super::TableBuilderParams;
 use super::partition_cut::{BlockEnd, PartitionCut};
-use crate::options::FlushBlockPolicy;
+use crate::options::{DataBlockIndexType, FlushBlockPolicy};
 use ferrock_base::internal_key::user_key;
 use ferrock_base::prefix::PrefixExtractor;
-use ferrock_format::block::BlockBuilder;
+use ferrock_format::block::{BlockBuilder, BlockBuilderOptions};
 use ferrock_format::compression::CompressionType;
 use ferrock_format::trailer::BLOCK_TRAILER_SIZE;
 
@@ -127,4 +127,24 @@ pub(super) fn block_limits(size: u64, deviation_percent: i32) -> (usize, usize) 
     let early_cut = u64::div_ceil(size.saturating_mul(100 - deviation), 100);
     let to_usize = |size| usize::try_from(size).unwrap_or(usize::MAX);
     (to_usize(size), if deviation == 0 { usize::MAX } else { to_usize(early_cut) })
+}
+
+/// An empty data block in the form that the options say.
+pub(super) fn data_block_builder(params: &TableBuilderParams) -> BlockBuilder {
+    let options = &params.options;
+    let mut builder = BlockBuilder::new(BlockBuilderOptions {
+        restart_interval: usize::try_from(options.block_restart_interval).unwrap_or(1),
+        use_delta_encoding: options.use_delta_encoding,
+        use_value_delta_encoding: false,
+    });
+    if options.separate_key_value_in_data_block {
+        builder = builder.with_separate_values();
+    }
+    // A filter hashes bytes, so it cannot match keys that compare equal but differ in bytes.
+    if options.data_block_index_type == DataBlockIndexType::BinaryAndHash
+        && !params.comparator.user().can_keys_with_different_bytes_be_equal()
+    {
+        return builder.with_hash_index(options.data_block_hash_table_util_ratio);
+    }
+    builder
 }

@@ -3,7 +3,9 @@
 use super::cut_block::CutBlock;
 use super::packing::{Packer, Stored};
 use crate::options::BlockBasedTableOptions;
-use ferrock_base::checksum::{ChecksumType, crc32c_extend};
+use crate::stored_blocks::StoredPayload;
+use ferrock_base::checksum::{ChecksumType, crc32c, crc32c_extend};
+use ferrock_base::hash::hash128;
 use ferrock_base::{Error, Result};
 use ferrock_format::compression::CompressionType;
 use ferrock_format::handle::BlockHandle;
@@ -158,6 +160,19 @@ impl BlockWriter {
         written
     }
 
+    /// Writes a data block as another file stores it. It was decompressed there, so it needs no verification.
+    pub(super) fn write_copy(&mut self, block: &[u8], payload: &StoredPayload) -> Result<(BlockHandle, Stored)> {
+        let stored = Stored::of_copy(payload);
+        let handle = match self.packer.as_ref().map(|packer| (packer.kind(), packer.verifies())) {
+            Some(form) => {
+                let compressed = payload.bytes().map_or(&[][..], |bytes| bytes);
+                self.write_stored(block, compressed, stored, form, Unit::Data)?
+            }
+            None => self.append(block, 0, Unit::Data)?,
+        };
+        Ok((handle, stored))
+    }
+
     /// Writes a data block that was packed already, as the packer of data blocks does it.
     pub(super) fn write_packed(&mut self, packed: &CutBlock) -> Result<BlockHandle> {
         let Some((kind, verifies)) = self.packer.as_ref().map(|packer| (packer.kind(), packer.verifies())) else {
@@ -291,6 +306,19 @@ impl BlockWriter {
         if let Some(packer) = &mut self.packer {
             packer.spoil = spoil;
         }
+    }
+}
+
+/// The file's own number for its checksums: any value but zero, different between files.
+pub(super) fn base_context(params: &super::TableBuilderParams, file: &dyn WritableFile) -> u32 {
+    let mut identity = Vec::new();
+    identity.extend_from_slice(params.db_session_id.as_bytes());
+    identity.extend_from_slice(params.db_id.as_bytes());
+    identity.extend_from_slice(&params.file_number.to_le_bytes());
+    identity.extend_from_slice(&crc32c(file.path().as_os_str().as_encoded_bytes()).to_le_bytes());
+    match hash128(&identity, 1).1 as u32 {
+        0 => 1,
+        base => base,
     }
 }
 

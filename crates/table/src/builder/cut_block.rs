@@ -7,6 +7,7 @@
 
 use super::packing::Stored;
 use super::partition_cut::BlockEnd;
+use crate::stored_blocks::StoredPayload;
 
 /// A data block on its way into the file.
 #[derive(Debug)]
@@ -34,6 +35,13 @@ impl CutBlock {
     /// Bytes of memory that it takes.
     pub(super) fn capacity(&self) -> usize {
         self.bytes.capacity() + self.compressed.capacity() + self.keys.bytes.capacity()
+    }
+
+    /// What is stored for the block, as another file has it.
+    pub(super) fn set_payload(&mut self, payload: &StoredPayload) {
+        self.stored = Stored::of_copy(payload);
+        self.compressed.clear();
+        self.compressed.extend_from_slice(payload.bytes().map_or(&[], |bytes| bytes));
     }
 
     /// Takes a block, and its keys, which are empty afterwards.

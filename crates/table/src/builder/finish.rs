@@ -5,11 +5,11 @@ use super::sink::BlockSink;
 use super::{BlockTableBuilder, Stage, TableSummary, lost};
 use crate::options::BlockBasedTableOptions;
 use crate::partition_boundary::PartitionBoundary;
+use crate::stored_blocks::compression_text;
 use crate::{MAX_BLOCK_ENTRIES_PROPERTY, ROW_BOUNDS_PROPERTY};
 use ferrock_base::Result;
 use ferrock_base::internal_key::user_key;
 use ferrock_format::block::{BlockBuilder, BlockBuilderOptions};
-use ferrock_format::compression::{CompressionOptions, CompressionType};
 use ferrock_format::footer::{Footer, TableKind};
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::metaindex;
@@ -101,6 +101,7 @@ fn summary(ending: Ending, data_end: u64) -> TableSummary {
         tail_size: file_size - data_end,
         unique_id,
         num_verified_blocks: ending.sink.writer.num_verified_blocks(),
+        copied: ending.builder.copied,
         file_checksum: ending.sink.writer.file_checksum(),
         needs_compaction,
         last_key: ending.builder.first_key.is_some().then_some(ending.builder.last_key),
@@ -223,7 +224,7 @@ fn complete_properties(ending: &mut Ending, data_end: u64) {
         let (property, value) = PartitionBoundary::describe(extractor, min_blocks);
         properties.user_collected.insert(property.to_vec(), value);
     }
-    properties.compression_options = describe(&params.compression_options, params.compression);
+    properties.compression_options = compression_text(&params.compression_options, params.compression);
     let used = ending.sink.writer.used_types();
     properties.compression_name = CompressionName::for_table(options.format_version, params.compression, used).encode();
     ending.sink.describe_in(ending.builder.totals.properties_mut());
@@ -233,23 +234,4 @@ fn complete_properties(ending: &mut Ending, data_end: u64) {
         properties.external_sst_file_version = Some(2);
         properties.external_sst_file_global_seqno = Some(0);
     }
-}
-
-/// The compression options as text, for dumps of the properties.
-fn describe(options: &CompressionOptions, kind: CompressionType) -> String {
-    format!(
-        "window_bits={}; level={}; strategy={}; max_dict_bytes={}; zstd_max_train_bytes={}; enabled={}; \
-         max_dict_buffer_bytes={}; use_zstd_dict_trainer={}; max_compressed_bytes_per_kb={}; checksum={}; _type={}; ",
-        options.window_bits,
-        options.level,
-        options.strategy,
-        options.max_dict_bytes,
-        options.zstd_max_train_bytes,
-        u8::from(options.enabled),
-        options.max_dict_buffer_bytes,
-        u8::from(options.use_zstd_dict_trainer),
-        options.max_compressed_bytes_per_kb,
-        u8::from(options.checksum),
-        kind.as_u8(),
-    )
 }

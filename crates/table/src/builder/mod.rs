@@ -30,15 +30,16 @@ mod totals;
 pub use params::{TableBuilderParams, TableSummary};
 
 use crate::collectors::Collectors;
-use crate::options::{DataBlockIndexType, IndexType, PartitionFromLevel};
-use block_cut::{BlockCut, OpenBlock};
+use crate::options::{IndexType, PartitionFromLevel};
+use crate::stored_blocks::{CopiedBlocks, StoredBlocks};
+use block_cut::{BlockCut, OpenBlock, data_block_builder};
+use block_writer::base_context;
+use bytes::Bytes;
 use cut_block::BlockKeys;
 use dictionary::BufferedBlocks;
-use ferrock_base::checksum::crc32c;
-use ferrock_base::hash::hash128;
 use ferrock_base::internal_key::{RANGE_TOMBSTONE_SENTINEL, TRAILER_SIZE, trailer, user_key};
 use ferrock_base::{Error, ErrorKind, Result, ValueType};
-use ferrock_format::block::{BlockBuilder, BlockBuilderOptions};
+use ferrock_format::block::BlockBuilder;
 use ferrock_format::handle::BlockHandle;
 use ferrock_vfs::WritableFile;
 use parallel::{FIRST_SHARED_BLOCK, Pipeline, is_time_to_ask};
@@ -66,6 +67,9 @@ pub struct BlockTableBuilder {
     /// With a pipeline: what filter and index are to be told of the open block.
     open_keys: BlockKeys,
     cut: BlockCut,
+    /// Where payloads of blocks may be copied from.
+    stored_blocks: Option<Arc<StoredBlocks>>,
+    copied: CopiedBlocks,
     totals: TableTotals,
     /// Start internal keys and ends, as they were added.
     range_tombstones: Vec<(Vec<u8>, Vec<u8>)>,
@@ -125,8 +129,15 @@ impl BlockTableBuilder {
         let sink = Box::new(BlockSink::new(&params, file, base_context)?);
         let buffered = BufferedBlocks::new(&params);
         let data_block = data_block_builder(&params);
+        let stored_blocks = params.stored_blocks.take();
+        let is_for = |stored: &Arc<StoredBlocks>| {
+            stored.are_for(params.compression, &params.compression_options, options.format_version)
+        };
+        let stored_blocks = stored_blocks.filter(is_for);
         Ok(Self {
             cut: BlockCut::new(&params),
+            stored_blocks,
+            copied: CopiedBlocks::default(),
             totals: TableTotals::new(Collectors::new(&params.deletion_rules, &params.collectors)),
             own_properties: BTreeMap::new(),
             path,
@@ -308,6 +319,11 @@ impl BlockTableBuilder {
         let last = &self.last_key;
         let end = self.cut.block_end(next.is_none());
         self.totals.end_block(block.len());
+        let payload = self.stored_blocks.as_ref().and_then(|stored| stored.find(block));
+        if let Some(payload) = &payload {
+            let bytes = payload.bytes().map_or(block.len(), Bytes::len) as u64;
+            self.copied.absorb(CopiedBlocks { blocks: 1, bytes });
+        }
         match (&mut self.stage, &mut self.buffered) {
             (Stage::Alone(sink), Some(buffered)) => {
                 // The block's offset is not known yet; the end of an index partition is decided from a guess.
@@ -315,10 +331,10 @@ impl BlockTableBuilder {
                 sink.end_buffered(last, next, guess, end);
                 buffered.push(block);
             }
-            (Stage::Alone(sink), None) => sink.write(block, last, next, end)?,
+            (Stage::Alone(sink), None) => sink.write((block, payload.as_ref()), last, next, end)?,
             (Stage::Shared(pipeline), _) => {
                 self.open_keys.finish(next, end);
-                pipeline.push(block, &mut self.open_keys)?;
+                pipeline.push(block, &mut self.open_keys, payload.as_ref())?;
             }
             (Stage::Lost, _) => return Err(lost()),
         }
@@ -348,7 +364,7 @@ impl BlockTableBuilder {
         for (number, block) in blocks.iter().enumerate() {
             match &mut self.stage {
                 Stage::Alone(sink) => sink.write_buffered(number, block)?,
-                Stage::Shared(pipeline) => pipeline.push(block, &mut BlockKeys::of_buffered(number))?,
+                Stage::Shared(pipeline) => pipeline.push(block, &mut BlockKeys::of_buffered(number), None)?,
                 Stage::Lost => return Err(lost()),
             }
         }
@@ -446,25 +462,6 @@ fn lost() -> Error {
     Error::new(ErrorKind::Aborted, "the file of the table was given up after an error")
 }
 
-fn data_block_builder(params: &TableBuilderParams) -> BlockBuilder {
-    let options = &params.options;
-    let mut builder = BlockBuilder::new(BlockBuilderOptions {
-        restart_interval: usize::try_from(options.block_restart_interval).unwrap_or(1),
-        use_delta_encoding: options.use_delta_encoding,
-        use_value_delta_encoding: false,
-    });
-    if options.separate_key_value_in_data_block {
-        builder = builder.with_separate_values();
-    }
-    // A filter hashes bytes, so it cannot match keys that compare equal but differ in bytes.
-    if options.data_block_index_type == DataBlockIndexType::BinaryAndHash
-        && !params.comparator.user().can_keys_with_different_bytes_be_equal()
-    {
-        return builder.with_hash_index(options.data_block_hash_table_util_ratio);
-    }
-    builder
-}
-
 /// Lengths are 32-bit on disk.
 #[inline]
 fn check_lengths(internal_key: &[u8], value: &[u8]) -> Result<ValueType> {
@@ -482,17 +479,4 @@ fn bad_entry(key_length: usize, value_length: usize) -> Error {
         "an entry with an internal key of {key_length} and a value of {value_length} bytes: the key must end in a known \
          type and sequence number, and both must be below 4 GiB"
     ))
-}
-
-/// The file's own number for its checksums: any value but zero, different between files.
-fn base_context(params: &TableBuilderParams, file: &dyn WritableFile) -> u32 {
-    let mut identity = Vec::new();
-    identity.extend_from_slice(params.db_session_id.as_bytes());
-    identity.extend_from_slice(params.db_id.as_bytes());
-    identity.extend_from_slice(&params.file_number.to_le_bytes());
-    identity.extend_from_slice(&crc32c(file.path().as_os_str().as_encoded_bytes()).to_le_bytes());
-    match hash128(&identity, 1).1 as u32 {
-        0 => 1,
-        base => base,
-    }
 }

@@ -1,9 +1,11 @@
 //! What a data block becomes before it has a place in the file: compressed where that pays, and verified if asked for.
 //!
 //! A block is packed by itself: nothing of the blocks before it plays a part, so blocks may be packed in any order and
-//! by any thread.
+//! by any thread. A block that is copied from another table is not packed: it counts as verified, as it was decompressed
+//! and compared already ([`StoredBlocks`](crate::StoredBlocks)).
 
 use super::TableBuilderParams;
+use crate::stored_blocks::StoredPayload;
 use ferrock_base::{Error, Result};
 use ferrock_format::compression::{CompressionType, Compressor, Dictionary, decompress};
 
@@ -18,6 +20,13 @@ pub(super) enum Stored {
     Rejected,
     /// Not tried.
     Raw,
+}
+
+impl Stored {
+    /// Of a block that is stored as another file stores it.
+    pub(super) fn of_copy(payload: &StoredPayload) -> Self {
+        if payload.bytes().is_some() { Self::Compressed } else { Self::Rejected }
+    }
 }
 
 /// Compresses blocks.

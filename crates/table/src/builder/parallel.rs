@@ -33,6 +33,7 @@ use super::TableBuilderParams;
 use super::cut_block::{BlockKeys, CutBlock};
 use super::packing::Packer;
 use super::sink::{BlockSink, Growth, SinkSize};
+use crate::stored_blocks::StoredPayload;
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_format::compression::CompressionType;
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -160,11 +161,12 @@ impl Pipeline {
         Ok(Ok(Self { shared, packer, growth, helpers, next_number: 0, most_size, are_lent: asked < 2, strikes: 0 }))
     }
 
-    /// Hands over a block that was cut, and the keys in it, which are empty afterwards.
+    /// Hands over a block that was cut, and the keys in it, which are empty afterwards. With a payload it is packed
+    /// already.
     ///
     /// # Errors
     /// Those of packing and writing blocks before it; `Aborted` when a thread panicked.
-    pub(super) fn push(&mut self, bytes: &[u8], keys: &mut BlockKeys) -> Result<()> {
+    pub(super) fn push(&mut self, bytes: &[u8], keys: &mut BlockKeys, payload: Option<&StoredPayload>) -> Result<()> {
         let (most_blocks, most_bytes) = (self.threads() * BLOCKS_PER_THREAD, self.threads() * BYTES_PER_THREAD);
         self.work_until(most_blocks - 1, most_bytes.saturating_sub(bytes.len() + keys.bytes()))?;
         let growth = self.growth.of_block(bytes.len(), keys.len(), keys.longest());
@@ -174,7 +176,12 @@ impl Pipeline {
         queue.growth += growth;
         queue.bytes += block.held_bytes();
         self.most_size = queue.most_size();
-        queue.waiting.push_back((self.next_number, block));
+        if let Some(payload) = payload {
+            block.set_payload(payload);
+            queue.packed.insert(self.next_number, block);
+        } else {
+            queue.waiting.push_back((self.next_number, block));
+        }
         let (waiting, bytes) = (queue.waiting.len(), queue.bytes);
         drop(queue);
         // A helper is woken for some blocks at once, as to wake it is not free.

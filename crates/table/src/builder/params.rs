@@ -3,6 +3,7 @@
 use crate::charging::Charging;
 use crate::collectors::{CollectorSet, FailedCollector};
 use crate::options::{BlockBasedTableOptions, DeletionRule};
+use crate::stored_blocks::{CopiedBlocks, StoredBlocks};
 use ferrock_base::InternalComparator;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::thread::Spawner;
@@ -76,6 +77,8 @@ pub struct TableBuilderParams {
     pub deletion_rules: Vec<DeletionRule>,
     /// Collectors of properties.
     pub collectors: CollectorSet,
+    /// Blocks of the tables that the entries come from: the payload of one that comes out again is copied.
+    pub stored_blocks: Option<Arc<StoredBlocks>>,
 }
 
 impl TableBuilderParams {
@@ -112,6 +115,7 @@ impl TableBuilderParams {
             charging: None,
             deletion_rules: Vec::new(),
             collectors: CollectorSet::default(),
+            stored_blocks: None,
         }
     }
 }
@@ -129,6 +133,8 @@ pub struct TableSummary {
     pub unique_id: [u8; 16],
     /// Compressed blocks that `verify_compression` decompressed and found right; 0 without it.
     pub num_verified_blocks: u64,
+    /// Data blocks that were copied from other tables.
+    pub copied: CopiedBlocks,
     /// CRC32C of the whole file, if it was asked for.
     pub file_checksum: Option<u32>,
     /// The table has as many deletions as one of the `deletion_rules` says, or a collector asks for a compaction.

@@ -16,6 +16,7 @@ use super::filter_blocks::FilterBlocks;
 use super::index_builder::IndexBuilder;
 use super::packing::Stored;
 use super::partition_cut::BlockEnd;
+use crate::stored_blocks::StoredPayload;
 use ferrock_base::internal_key::user_key;
 use ferrock_base::{InternalComparator, Result};
 use ferrock_format::handle::BlockHandle;
@@ -69,9 +70,19 @@ impl BlockSink {
         self.index.add_key(internal_key);
     }
 
-    /// Packs and writes a block whose keys were noted, the last of them `last`; `next` begins the next one.
-    pub(super) fn write(&mut self, block: &[u8], last: &[u8], next: Option<&[u8]>, end: BlockEnd) -> Result<()> {
-        let (handle, stored) = self.writer.write_data(block)?;
+    /// Packs, unless there is a payload for it, and writes a block whose keys were noted, the last of them `last`;
+    /// `next` begins the next one.
+    pub(super) fn write(
+        &mut self,
+        (block, payload): (&[u8], Option<&StoredPayload>),
+        last: &[u8],
+        next: Option<&[u8]>,
+        end: BlockEnd,
+    ) -> Result<()> {
+        let (handle, stored) = match payload {
+            Some(payload) => self.writer.write_copy(block, payload)?,
+            None => self.writer.write_data(block)?,
+        };
         self.index.end_block(&self.comparator, last, next, handle, end);
         self.count(stored);
         Ok(())

@@ -10,6 +10,7 @@
 use crate::builder::{TableBuilderParams, TableSummary};
 use crate::collectors::Collectors;
 use crate::options::{PlainEncodingType, PlainTableOptions};
+use crate::stored_blocks::CopiedBlocks;
 use ferrock_base::checksum::crc32c_extend;
 use ferrock_base::internal_key::{TRAILER_SIZE, user_key};
 use ferrock_base::{Error, Result, ValueType};
@@ -233,6 +234,7 @@ impl PlainTableBuilder {
             tail_size: 0,
             unique_id: UniqueId::from_properties(&self.properties).map_or([0; 16], |id| id.manifest_bytes()),
             num_verified_blocks: 0,
+            copied: CopiedBlocks::default(),
             file_checksum: self.file_checksum,
             needs_compaction,
             failed_collectors,

@@ -2,6 +2,7 @@
 
 use crate::blocks::{BlockRole, CachedBlock, FilterBlock};
 use crate::options::IndexBlockSearchType;
+use bytes::Bytes;
 use ferrock_base::checksum::ChecksumType;
 use ferrock_base::internal_key::{TRAILER_SIZE, user_key};
 use ferrock_base::{Comparator, Error, InternalComparator, Result, SequenceNumber};
@@ -56,6 +57,11 @@ impl BlockDecoder {
     /// Sets the dictionary with which data blocks were compressed.
     pub(crate) fn set_dictionary(&mut self, dictionary: Option<Dictionary>) {
         self.dictionary = dictionary;
+    }
+
+    /// True when data blocks were compressed with a dictionary.
+    pub(crate) fn has_dictionary(&self) -> bool {
+        self.dictionary.is_some()
     }
 
     #[inline]
@@ -172,6 +178,24 @@ impl BlockDecoder {
             BlockRole::Filter => Ok(CachedBlock::Filter(FilterBlock::new(bytes))),
         };
         decoded.map_err(|error| locate(error, handle, is_raw))
+    }
+
+    /// Decodes a stored data block with its trailer, and gives its compression byte and, where it is compressed, its
+    /// payload, too.
+    pub(crate) fn decode_data(
+        &self,
+        stored: Cow<'_, [u8]>,
+        handle: BlockHandle,
+        verify: bool,
+    ) -> Result<(DataBlock, u8, Option<Bytes>)> {
+        let (payload, compression) = self.payload(stored, handle, verify)?;
+        let is_raw = is_raw(compression, BlockRole::Data);
+        let decoded = |bytes| DataBlock::new(bytes).map_err(|error| locate(error, handle, is_raw));
+        if is_raw {
+            return Ok((decoded(payload.into_owned())?, compression, None));
+        }
+        let bytes = self.uncompressed(Cow::Borrowed(&payload), compression, handle, BlockRole::Data)?;
+        Ok((decoded(bytes)?, compression, Some(Bytes::from(payload.into_owned()))))
     }
 
     /// The bytes of a block before they are decoded.

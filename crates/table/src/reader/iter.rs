@@ -23,6 +23,7 @@ use super::scan_position::ScanPosition;
 use super::window::{Window, WindowPolicy};
 use super::{BlockTable, TableReadOptions};
 use crate::blocks::{BlockPin, BlockRef, PinnedBlock};
+use crate::stored_blocks::StoredInput;
 use ferrock_base::{Error, InternalIterator, Result, SeekTarget};
 use ferrock_format::block::{DataBlock, DataBlockCursor};
 use ferrock_format::handle::BlockHandle;
@@ -46,6 +47,8 @@ pub struct BlockTableIter {
     pub(super) plan: ReadPlan,
     pub(super) pausing: Pausing,
     scratch: Vec<u8>,
+    /// Where blocks are kept as they are stored, for a builder.
+    pub(super) stored: Option<StoredInput>,
     pub(super) error: Option<Error>,
 }
 
@@ -65,6 +68,7 @@ impl BlockTableIter {
             plan,
             pausing: Pausing::default(),
             scratch: Vec::new(),
+            stored: None,
             error: None,
             table,
             options,
@@ -83,6 +87,12 @@ impl BlockTableIter {
         self.bounds = bounds;
         self.plan.drop_window();
         self.begin(self.direction);
+    }
+
+    /// Keeps the blocks that are read from now on for a builder, where it may store them as this table does.
+    pub fn keep_stored(&mut self, input: &StoredInput) {
+        let decoder = self.table.loader().decoder();
+        self.stored = input.of_table(self.table.properties(), decoder.format_version(), decoder.has_dictionary());
     }
 
     /// Goes on where an iterator came to the end of the file before: with what its limit hint still asks for, and

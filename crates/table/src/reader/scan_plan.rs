@@ -11,7 +11,7 @@ use super::iter::BlockTableIter;
 use super::planned_read::{PlannedRead, Purpose};
 use super::read_options::ReadTier;
 use super::read_plan::PlannedWindow;
-use crate::blocks::{BlockRef, BlockRole};
+use crate::blocks::{BlockRef, BlockRole, CachedBlock};
 use ferrock_base::{ErrorKind, Result};
 use ferrock_format::handle::BlockHandle;
 use ferrock_vfs::{ReadBuffer, ReadClass, ReadContext};
@@ -61,6 +61,9 @@ impl BlockTableIter {
             if self.bounds.limit_hint() > 0 && (!self.plan.is_planning() || self.options.pauses) {
                 self.limit.note_found();
             }
+            if let Some(input) = self.stored.as_ref().filter(|_| block.is_mapped()) {
+                input.keep(&block, 0, None);
+            }
             return Ok(Some(block));
         }
         if self.options.read_tier == ReadTier::BlockCacheOnly {
@@ -81,9 +84,16 @@ impl BlockTableIter {
                 Cow::Owned(bytes.ok_or_else(|| short_read(handle.offset, length, 0))?)
             }
         };
-        let loader = self.table.loader();
-        let block = loader.decode_stored(stored, handle, BlockRole::Data, self.options.verify_checksums)?;
-        loader.cache().keep(handle, BlockRole::Data, block, &self.options).map(Some)
+        let (loader, verify) = (self.table.loader(), self.options.verify_checksums);
+        let keep = |block| loader.cache().keep(handle, BlockRole::Data, block, &self.options);
+        let Some(input) = &self.stored else {
+            return keep(loader.decode_stored(stored, handle, BlockRole::Data, verify)?).map(Some);
+        };
+        let decoded = loader.decoder().decode_data(stored, handle, verify);
+        let (block, compression, payload) = decoded.map_err(|error| loader.in_file(error))?;
+        let block = keep(CachedBlock::Data(block))?;
+        input.keep(&block, compression, payload);
+        Ok(Some(block))
     }
 
     /// Reads the window that begins with the block; false when the read was planned instead.

@@ -1,0 +1,290 @@
+//! Data blocks of the inputs of a merge, as their files store them: for a builder whose block has the same bytes.
+//!
+//! Where nothing interleaves a block, it comes out of a merge as it went in. What is stored for it is then copied, and
+//! not compressed again, which is most of the work of writing a compressed block.
+//!
+//! ```text
+//! input 0      [ block | payload ] [ block | payload ]     the last ones that its iterator decoded
+//! input 1      [ block | payload ] [ block | raw     ]
+//!                   ||
+//! block cut    [ block ]      equal: the payload is stored, with a trailer of its own; else the block is compressed
+//! ```
+//!
+//! Invariants
+//! - Bytes decide: a payload is copied for a block that is equal, byte by byte, to what it was decompressed to. So a
+//!   copy is right whatever merged, dropped or changed entries, and `verify_compression` has nothing to add to it.
+//! - Only inputs are kept whose properties have the builder's compression, options and format version, and no
+//!   dictionary. A compressor that makes the same bytes of the same block makes the table that the copies make.
+//! - A block that its file stores uncompressed is kept as one that compression does not make small enough, but not of
+//!   a file that says it has blocks for which that was not tried.
+//! - Memory: [`BLOCKS_PER_INPUT`] blocks of each input, and [`MOST_BYTES`] of all. What would be more is not kept.
+//! - One thread has the inputs and cuts the blocks, so what is found does not depend on threads that pack and write.
+//!
+//! Payloads are taken over from the reads of iterators, where they are dropped otherwise. Of a mapped file they are
+//! copied.
+
+use crate::blocks::BlockRef;
+use bytes::Bytes;
+use ferrock_format::compression::{CompressionOptions, CompressionType};
+use ferrock_format::properties::TableProperties;
+use parking_lot::Mutex;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Blocks that are kept of each input. An input is one block ahead of the block that is cut, and further ahead where
+/// what follows in it is dropped.
+const BLOCKS_PER_INPUT: usize = 3;
+
+/// Bytes that are kept of all inputs.
+const MOST_BYTES: usize = 4 << 20;
+
+/// Data blocks of the inputs of one merge.
+#[derive(Debug)]
+pub struct StoredBlocks {
+    form: Form,
+    kept: Mutex<Kept>,
+}
+
+/// What a payload depends on besides the block.
+#[derive(Debug, PartialEq, Eq)]
+struct Form {
+    kind: CompressionType,
+    /// As in the property.
+    options: String,
+    format_version: u32,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    inputs: Vec<VecDeque<KeptBlock>>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct KeptBlock {
+    block: BlockRef,
+    payload: StoredPayload,
+    bytes: usize,
+}
+
+/// What a file stores for a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum StoredPayload {
+    Compressed(Bytes),
+    /// The block as it is.
+    Raw,
+}
+
+/// The place of an input among the [`StoredBlocks`] of its merge.
+#[derive(Clone, Debug)]
+pub struct StoredInput {
+    all: Arc<StoredBlocks>,
+    number: usize,
+    /// What the table stores raw was rejected by the compressor.
+    keeps_raw: bool,
+}
+
+/// Blocks of a table whose payloads were copied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CopiedBlocks {
+    /// How many.
+    pub blocks: u64,
+    /// Bytes of the payloads.
+    pub bytes: u64,
+}
+
+impl CopiedBlocks {
+    /// Adds others.
+    pub fn absorb(&mut self, other: Self) {
+        self.blocks += other.blocks;
+        self.bytes += other.bytes;
+    }
+}
+
+impl StoredBlocks {
+    /// For a merge into tables of this compression and format version; `None` where nothing is compressed, or with a
+    /// dictionary.
+    #[must_use]
+    pub fn new(kind: CompressionType, options: &CompressionOptions, format_version: u32) -> Option<Arc<Self>> {
+        let form = Form::of_builder(kind, options, format_version)?;
+        Some(Arc::new(Self { form, kept: Mutex::default() }))
+    }
+
+    /// Adds an input.
+    #[must_use]
+    pub fn add_input(self: &Arc<Self>) -> StoredInput {
+        let mut kept = self.kept.lock();
+        kept.inputs.push(VecDeque::new());
+        StoredInput { all: Arc::clone(self), number: kept.inputs.len() - 1, keeps_raw: false }
+    }
+
+    /// True when tables of this compression and format version may have the payloads.
+    pub(crate) fn are_for(&self, kind: CompressionType, options: &CompressionOptions, format_version: u32) -> bool {
+        Form::of_builder(kind, options, format_version).is_some_and(|form| form == self.form)
+    }
+
+    /// What a file stores for a block of these bytes.
+    pub(crate) fn find(&self, bytes: &[u8]) -> Option<StoredPayload> {
+        let kept = self.kept.lock();
+        let is_equal = |kept: &&KeptBlock| kept.block.data().is_ok_and(|block| block.bytes() == bytes);
+        kept.inputs.iter().flatten().find(is_equal).map(|kept| kept.payload.clone())
+    }
+
+    /// Bytes of the blocks and payloads that are kept.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.kept.lock().bytes
+    }
+}
+
+impl Form {
+    /// `None` for tables whose blocks are not compressed each by itself.
+    fn of_builder(kind: CompressionType, options: &CompressionOptions, format_version: u32) -> Option<Self> {
+        let has_dictionary = options.max_dict_bytes > 0 && kind.uses_dictionary();
+        let is_compressed = kind != CompressionType::NoCompression;
+        let options = compression_text(options, kind);
+        (is_compressed && !has_dictionary).then_some(Self { kind, options, format_version })
+    }
+}
+
+impl StoredInput {
+    /// The same for a table of the input; `None` if payloads of the table are of no use.
+    pub(crate) fn of_table(
+        &self,
+        properties: &TableProperties,
+        format_version: u32,
+        has_dictionary: bool,
+    ) -> Option<Self> {
+        let form = &self.all.form;
+        let is_of_use =
+            properties.compression_options == form.options && format_version == form.format_version && !has_dictionary;
+        let keeps_raw = properties.num_data_blocks_compression_bypassed == 0;
+        is_of_use.then(|| Self { keeps_raw, ..self.clone() })
+    }
+
+    /// Keeps a block, and its payload where it is compressed, in place of the oldest one of the input.
+    pub(crate) fn keep(&self, block: &BlockRef, compression: u8, payload: Option<Bytes>) {
+        let payload = match payload {
+            Some(payload) if compression == self.all.form.kind.as_u8() => StoredPayload::Compressed(payload),
+            None if self.keeps_raw => StoredPayload::Raw,
+            _ => return,
+        };
+        let bytes = block.memory_bytes() + payload.bytes().map_or(0, Bytes::len);
+        let mut kept = self.all.kept.lock();
+        let Kept { inputs, bytes: all_bytes } = &mut *kept;
+        let Some(input) = inputs.get_mut(self.number) else { return };
+        let dropped = if input.len() >= BLOCKS_PER_INPUT { input.pop_front() } else { None };
+        *all_bytes -= dropped.as_ref().map_or(0, |dropped| dropped.bytes);
+        if *all_bytes + bytes <= MOST_BYTES {
+            *all_bytes += bytes;
+            input.push_back(KeptBlock { block: block.clone(), payload, bytes });
+        }
+    }
+}
+
+impl StoredPayload {
+    /// The payload, if it is not the block itself.
+    pub(crate) fn bytes(&self) -> Option<&Bytes> {
+        match self {
+            Self::Compressed(payload) => Some(payload),
+            Self::Raw => None,
+        }
+    }
+}
+
+/// Compression and its options as a property of tables has them.
+pub(crate) fn compression_text(options: &CompressionOptions, kind: CompressionType) -> String {
+    format!(
+        "window_bits={}; level={}; strategy={}; max_dict_bytes={}; zstd_max_train_bytes={}; enabled={}; \
+         max_dict_buffer_bytes={}; use_zstd_dict_trainer={}; max_compressed_bytes_per_kb={}; checksum={}; _type={}; ",
+        options.window_bits,
+        options.level,
+        options.strategy,
+        options.max_dict_bytes,
+        options.zstd_max_train_bytes,
+        u8::from(options.enabled),
+        options.max_dict_buffer_bytes,
+        u8::from(options.use_zstd_dict_trainer),
+        options.max_compressed_bytes_per_kb,
+        u8::from(options.checksum),
+        kind.as_u8(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::CachedBlock;
+    use ferrock_format::block::{BlockBuilder, BlockBuilderOptions, DataBlock};
+
+    fn block(value: &[u8]) -> Vec<u8> {
+        let mut builder = BlockBuilder::new(BlockBuilderOptions::default());
+        builder.add(b"a key", value);
+        builder.finish().to_vec()
+    }
+
+    fn held(value: &[u8]) -> BlockRef {
+        BlockRef::standalone(CachedBlock::Data(DataBlock::new(block(value)).unwrap()))
+    }
+
+    fn two_inputs() -> (Arc<StoredBlocks>, [StoredInput; 2]) {
+        let options = CompressionOptions::default();
+        let stored = StoredBlocks::new(CompressionType::Lz4, &options, 7).unwrap();
+        let properties = TableProperties {
+            compression_options: compression_text(&options, CompressionType::Lz4),
+            ..TableProperties::default()
+        };
+        let inputs = [stored.add_input(), stored.add_input()];
+        let inputs = inputs.map(|input| input.of_table(&properties, 7, false).unwrap());
+        assert!(inputs[0].of_table(&properties, 6, false).is_none());
+        assert!(inputs[0].of_table(&properties, 7, true).is_none());
+        assert!(inputs[0].of_table(&TableProperties::default(), 7, false).is_none());
+        (stored, inputs)
+    }
+
+    const LZ4: u8 = CompressionType::Lz4 as u8;
+
+    #[test]
+    fn what_is_found_has_the_same_bytes() {
+        let (stored, [first, second]) = two_inputs();
+        first.keep(&held(b"one"), LZ4, Some(Bytes::from_static(b"1")));
+        second.keep(&held(b"two"), 0, None);
+        assert_eq!(stored.find(&block(b"one")), Some(StoredPayload::Compressed(Bytes::from_static(b"1"))));
+        assert_eq!(stored.find(&block(b"two")), Some(StoredPayload::Raw));
+        for other in [&b"onf"[..], b"on", b"onee", b""] {
+            assert_eq!(stored.find(&block(other)), None);
+        }
+        assert_eq!(stored.find(&[]), None);
+    }
+
+    #[test]
+    fn an_input_keeps_its_last_blocks() {
+        let (stored, [first, second]) = two_inputs();
+        second.keep(&held(b"other"), LZ4, Some(Bytes::from_static(b"0")));
+        let before = stored.memory_bytes();
+        for number in 0..10u8 {
+            first.keep(&held(&[number; 7]), LZ4, Some(Bytes::from(vec![number])));
+            let found: Vec<u8> = (0..=number).filter(|number| stored.find(&block(&[*number; 7])).is_some()).collect();
+            let kept = BLOCKS_PER_INPUT.min(usize::from(number) + 1);
+            assert_eq!(found, ((number + 1 - kept as u8)..=number).collect::<Vec<u8>>());
+            let bytes = held(&[number; 7]).memory_bytes() + 1;
+            assert_eq!(stored.memory_bytes(), before + kept * bytes);
+        }
+        assert!(stored.find(&block(b"other")).is_some());
+    }
+
+    #[test]
+    fn what_a_file_stores_by_other_rules_is_not_kept() {
+        let (stored, [input, _]) = two_inputs();
+        input.keep(&held(b"one"), CompressionType::Zstd as u8, Some(Bytes::from_static(b"1")));
+        let untried = TableProperties {
+            num_data_blocks_compression_bypassed: 1,
+            compression_options: compression_text(&CompressionOptions::default(), CompressionType::Lz4),
+            ..TableProperties::default()
+        };
+        let input = input.of_table(&untried, 7, false).unwrap();
+        input.keep(&held(b"two"), 0, None);
+        assert_eq!((stored.find(&block(b"one")), stored.find(&block(b"two"))), (None, None));
+        assert_eq!(stored.memory_bytes(), 0);
+    }
+}
