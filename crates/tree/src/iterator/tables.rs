@@ -6,7 +6,7 @@ use crate::table_cache::TableCache;
 use crate::version::{FileMetadata, LevelFiles, Version};
 use ferrock_base::{Error, ErrorKind, InternalComparator, Result};
 use ferrock_memtable::MemTableIter;
-use ferrock_table::{ReadTier, ScanBounds, Table, TableIter, TableReadOptions, ValuePin};
+use ferrock_table::{ReadTier, ScanBounds, StoredInput, Table, TableIter, TableReadOptions, ValuePin};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -38,6 +38,8 @@ pub struct LevelTables {
     options: TableReadOptions,
     bounds: Arc<ScanBounds>,
     is_for_job: bool,
+    /// Where blocks of the files are kept for the builder of the job.
+    stored: Option<StoredInput>,
 }
 
 impl LevelTables {
@@ -70,12 +72,19 @@ impl LevelSource for LevelTables {
     fn open(&self, index: usize) -> Result<OpenedTable<TableIter>> {
         let table = self.table(index)?;
         let tombstones = table.range_tombstones().cloned();
-        Ok(OpenedTable { iter: table.iter_within(self.options, Arc::clone(&self.bounds)), tombstones })
+        let mut iter = table.iter_within(self.options, Arc::clone(&self.bounds));
+        if let Some(stored) = &self.stored {
+            iter.keep_stored(stored);
+        }
+        Ok(OpenedTable { iter, tombstones })
     }
     fn reopen(&self, index: usize, former: TableIter) -> Result<OpenedTable<TableIter>> {
         let table = self.table(index)?;
         let tombstones = table.range_tombstones().cloned();
-        let iter = table.iter_in_place_of(former, self.options, Arc::clone(&self.bounds));
+        let mut iter = table.iter_in_place_of(former, self.options, Arc::clone(&self.bounds));
+        if let Some(stored) = &self.stored {
+            iter.keep_stored(stored);
+        }
         Ok(OpenedTable { iter, tombstones })
     }
     fn run(&self) -> Range<usize> {
@@ -115,7 +124,9 @@ pub fn table_level_iterator(
 ) -> TableLevelIterator {
     let (files, order) = (version.level_shared(level), version.comparator().clone());
     let level = Some((Arc::clone(version), level));
-    let source = LevelTables { cache, files, level, run, options, bounds: Arc::clone(&bounds), is_for_job: false };
+    let bounds_of_files = Arc::clone(&bounds);
+    let source =
+        LevelTables { cache, files, level, run, options, bounds: bounds_of_files, is_for_job: false, stored: None };
     LevelIterator::new(source, order, bounds)
 }
 
@@ -128,21 +139,22 @@ pub fn table_file_iterator(
     bounds: Arc<ScanBounds>,
 ) -> TableLevelIterator {
     let (files, bounds_of_files) = (LevelFiles::from([Arc::clone(file)]), Arc::clone(&bounds));
+    let (level, run) = (None, 0..1);
     let source =
-        LevelTables { cache, files, level: None, run: 0..1, options, bounds: bounds_of_files, is_for_job: false };
+        LevelTables { cache, files, level, run, options, bounds: bounds_of_files, is_for_job: false, stored: None };
     LevelIterator::new(source, order, bounds)
 }
 
-/// An iterator over all of `files`, for a compaction.
+/// An iterator over all of `files`, for a compaction. `stored`: where their blocks are kept for its builder.
 pub fn table_level_iterator_for_job(
     cache: Arc<TableCache>,
     files: Vec<Arc<FileMetadata>>,
     order: InternalComparator,
     options: TableReadOptions,
+    stored: Option<StoredInput>,
 ) -> TableLevelIterator {
-    let run = 0..files.len();
-    let source =
-        LevelTables { cache, files: files.into(), level: None, run, options, bounds: Arc::default(), is_for_job: true };
+    let (run, files, level) = (0..files.len(), files.into(), None);
+    let source = LevelTables { cache, files, level, run, options, bounds: Arc::default(), is_for_job: true, stored };
     LevelIterator::new(source, order, Arc::default())
 }
 

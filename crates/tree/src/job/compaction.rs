@@ -28,7 +28,7 @@ use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::version_edit::{DeletedFile, NewFile, VersionEdit};
 use ferrock_options::{CompactionPriority, CompactionStyle};
 use ferrock_table::options::TableFactory;
-use ferrock_table::{FailedCollector, Table, TableReadOptions};
+use ferrock_table::{FailedCollector, StoredBlocks, Table, TableReadOptions};
 use ferrock_vfs::IoPriority;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -121,6 +121,7 @@ impl CompactionJob<'_> {
             times: PreservedTimes::of_compaction(self.context, choice),
             priority: IoPriority::Low,
             collect_blobs_below: self.collection.below(&choice.version),
+            stored_blocks: None,
         };
         let most = match self.max_subcompactions {
             0 => self.context.db.max_subcompactions,
@@ -180,7 +181,8 @@ impl CompactionJob<'_> {
         part: &KeyPart,
     ) -> PartOutput {
         let (family, choice) = (&self.context.family, self.choice);
-        let Inputs { children, tombstones } = match self.open_inputs(plan.io_priority(env)) {
+        let plan = &OutputPlan { stored_blocks: plan.new_stored_blocks(), ..plan.clone() };
+        let Inputs { children, tombstones } = match self.open_inputs(plan, plan.io_priority(env)) {
             Ok(inputs) => inputs,
             Err(error) => return PartOutput::failed(error),
         };
@@ -312,7 +314,8 @@ impl CompactionJob<'_> {
         self.choice.inputs.iter().map(|inputs| if inputs.level == 0 { inputs.files.len() } else { 1 }).sum()
     }
 
-    fn open_inputs(&self, priority: IoPriority) -> Result<Inputs> {
+    fn open_inputs(&self, plan: &OutputPlan<'_>, priority: IoPriority) -> Result<Inputs> {
+        let add_input = || plan.stored_blocks.as_ref().map(StoredBlocks::add_input);
         let family = &self.context.family;
         let read_options = TableReadOptions {
             fill_cache: false,
@@ -330,7 +333,11 @@ impl CompactionJob<'_> {
                     opened.tombstones.push(RangeTombstoneSource::truncated(fragments, &file.smallest, &file.largest));
                 }
                 if inputs.level == 0 {
-                    let iter = SourceIterator::new(table.iter(read_options), family.comparator.clone(), None);
+                    let mut iter = table.iter(read_options);
+                    if let Some(stored) = add_input() {
+                        iter.keep_stored(&stored);
+                    }
+                    let iter = SourceIterator::new(iter, family.comparator.clone(), None);
                     opened.children.push(ChildIterator::Table(iter));
                 }
             }
@@ -340,6 +347,7 @@ impl CompactionJob<'_> {
                     inputs.files.clone(),
                     family.comparator.clone(),
                     read_options,
+                    add_input(),
                 );
                 opened.children.push(ChildIterator::Level(level));
             }

@@ -60,6 +60,7 @@ impl FlushJob<'_> {
             times: PreservedTimes::of_flush(self.context),
             priority: IoPriority::High,
             collect_blobs_below: None,
+            stored_blocks: None,
         };
         let mut input = self.input()?;
         input.seek_to_first();

@@ -43,7 +43,7 @@ use ferrock_format::version_edit::{BlobFileAddition, BlobFileGarbage, NewFile};
 use ferrock_options::{ColumnFamilyOptions, DbOptions};
 use ferrock_table::adaptive::HashIndexChoice;
 use ferrock_table::options::TableFactory;
-use ferrock_table::{FailedCollector, TableBlockCache};
+use ferrock_table::{CopiedBlocks, FailedCollector, TableBlockCache};
 use ferrock_vfs::FileSystem;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -126,6 +126,8 @@ pub struct JobContext {
     pub epoch_number: u64,
     /// When sequence numbers were written, as far as the process knows; empty where the family does not preserve it.
     pub seqno_times: SeqnoToTimeMapping,
+    /// Outputs of compactions store blocks as the inputs do where they are equal. False is for tests, which compare.
+    pub copies_blocks: bool,
 }
 
 /// The column family that a job works for.
@@ -223,6 +225,8 @@ pub struct JobOutput {
     pub garbage: Vec<BlobFileGarbage>,
     /// What a compaction read.
     pub read: EntriesRead,
+    /// Data blocks of the tables that were copied from inputs.
+    pub copied: CopiedBlocks,
     /// Of the tables whose entries are read again before they are installed.
     digests: BTreeMap<FileNumber, EntriesDigest>,
 }
@@ -234,6 +238,7 @@ impl JobOutput {
         self.blob_files.extend(next.blob_files);
         self.written.append(next.written);
         self.blobs.absorb(&next.blobs);
+        self.copied.absorb(next.copied);
         self.digests.extend(next.digests);
     }
 

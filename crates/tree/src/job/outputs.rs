@@ -43,7 +43,7 @@ struct OpenOutput {
     oldest_blob_file: Option<FileNumber>,
     /// Of the entries so far, where they are read again.
     digest: Option<EntriesDigest>,
-    /// What the builder and the file hold, where a memory budget counts it.
+    /// What the builder, the file and blocks of the inputs hold, where a memory budget counts it.
     memory: Option<Held>,
 }
 
@@ -54,7 +54,8 @@ impl OpenOutput {
             let tail_bytes = self.builder.size_at_most().bytes.saturating_sub(self.builder.file_size());
             let buffer_bytes = plan.context.db.writable_file_max_buffer_size;
             let compressors = self.builder.threads().saturating_mul(COMPRESSOR_BYTES);
-            memory.set(usize::try_from(tail_bytes.saturating_add(buffer_bytes)).unwrap_or(0) + compressors);
+            let stored = plan.stored_blocks.as_ref().map_or(0, |stored| stored.memory_bytes());
+            memory.set(usize::try_from(tail_bytes.saturating_add(buffer_bytes)).unwrap_or(0) + compressors + stored);
             if let Some(budget) = &plan.context.db.components.memory_budget {
                 budget.look();
             }
@@ -269,9 +270,7 @@ impl<'a> TableOutput<'a> {
         let (plan, context) = (self.plan, self.plan.context);
         let family = &context.family;
         let options = &family.options;
-        let (by_options, compression_options) =
-            options.compression_for(plan.level, plan.base_level, plan.is_bottommost);
-        let compression = plan.compression.unwrap_or(by_options);
+        let (compression, compression_options) = plan.compression();
         let mut params = TableBuilderParams::new(self.order.clone());
         params.options = Arc::new(options.table.clone());
         if options.table.data_block_index_type == DataBlockIndexType::Auto {
@@ -291,6 +290,7 @@ impl<'a> TableOutput<'a> {
         params.charging = (!options.table.no_block_cache)
             .then(|| Charging { cache: Arc::clone(&family.block_cache), usage: options.cache_usage });
         params.bloom_locality = options.bloom_locality;
+        params.stored_blocks.clone_from(&plan.stored_blocks);
         params.deletion_rules.clone_from(&options.compact_on_deletion.0);
         params.collectors.factories.clone_from(&options.table_properties_collector_factories);
         params.collectors.context = Some(CollectorContext {
@@ -334,6 +334,7 @@ impl<'a> TableOutput<'a> {
         open.builder.set_seqno_to_time_map(times);
         let summary = open.builder.finish()?;
         self.env.note_verified_blocks(summary.num_verified_blocks);
+        self.output.copied.absorb(summary.copied);
         for failed in &summary.failed_collectors {
             self.env.note_failed_collector(&plan.context.family.name, open.number, failed);
         }

@@ -6,10 +6,12 @@ use crate::compaction::choice::CompactionChoice;
 use crate::version::boundary::BoundaryRange;
 use ferrock_base::compaction_filter::TableFileCreationReason;
 use ferrock_base::{FileNumber, Temperature};
-use ferrock_format::compression::CompressionType;
+use ferrock_format::compression::{CompressionOptions, CompressionType};
 use ferrock_options::CompactionShape;
+use ferrock_table::StoredBlocks;
 use ferrock_vfs::{IoPriority, WritableOptions, WritePurpose};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Where `bytes_per_sync` is 0, writing to the device begins after each of so many bytes of a table: all of them are
 /// synced at its end, which else waits for the device with nothing done meanwhile.
@@ -41,6 +43,8 @@ pub(super) struct OutputPlan<'a> {
     pub(super) priority: IoPriority,
     /// Values in blob files with smaller numbers are written anew, so that these files become garbage.
     pub(super) collect_blobs_below: Option<FileNumber>,
+    /// Blocks of the inputs, which outputs may store as the inputs do.
+    pub(super) stored_blocks: Option<Arc<StoredBlocks>>,
 }
 
 impl OutputPlan<'_> {
@@ -61,6 +65,20 @@ impl OutputPlan<'_> {
             (true, true) => IoPriority::User,
             (true, false) => IoPriority::High,
         }
+    }
+
+    /// How the outputs are compressed.
+    pub(super) fn compression(&self) -> (CompressionType, &CompressionOptions) {
+        let options = &self.context.family.options;
+        let (by_options, settings) = options.compression_for(self.level, self.base_level, self.is_bottommost);
+        (self.compression.unwrap_or(by_options), settings)
+    }
+
+    /// A place for blocks of inputs that outputs may have; `None` where nothing is compressed, or with a dictionary.
+    pub(super) fn new_stored_blocks(&self) -> Option<Arc<StoredBlocks>> {
+        let (kind, settings) = self.compression();
+        let format_version = self.context.family.options.table.format_version;
+        if self.context.copies_blocks { StoredBlocks::new(kind, settings, format_version) } else { None }
     }
 
     /// Where the outputs go.

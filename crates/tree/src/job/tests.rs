@@ -47,6 +47,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+mod copies;
+
 const DB: &str = "/db";
 
 /// Numbers, a reason to stop, and what was given back.
@@ -190,6 +192,7 @@ impl World {
             snapshots: snapshots.into_iter().flatten().map(SequenceNumber).collect(),
             blobs: Some(Arc::new(blobs)),
             epoch_number: self.next,
+            copies_blocks: true,
         }
     }
 
@@ -262,8 +265,7 @@ impl World {
     }
 
     fn compact(&mut self, line: &str) -> String {
-        let level = |name| argument(line, name).map_or(0, |word| word.parse().unwrap());
-        let (from, to): (usize, usize) = (level("from"), level("to"));
+        let to: usize = argument(line, "to").map_or(0, |word| word.parse().unwrap());
         if let Some(key) = argument(line, "cursor") {
             let cursor = make_internal_key(key.as_bytes(), MAX_SEQUENCE_NUMBER, ValueType::Value);
             let mut builder = VersionBuilder::new(Arc::clone(&self.family.version));
@@ -271,6 +273,27 @@ impl World {
             builder.apply(&VersionEdit { compact_cursors, ..VersionEdit::for_column_family(3) }).unwrap();
             self.family.version = Arc::new(builder.build(&self.family.options.settings).unwrap());
         }
+        let choice = self.choice(line);
+        self.job(line, |context, env| {
+            let cutoff = argument(line, "collect").map(|share| share.parse().unwrap());
+            let policy = match cutoff {
+                Some(_) => BlobGarbageCollectionPolicy::Force,
+                None => BlobGarbageCollectionPolicy::UseDefault,
+            };
+            let collection = BlobCollection::by_hand(&context.family.options.settings, policy, cutoff);
+            let (is_manual, max_subcompactions) = (true, 0);
+            let job =
+                CompactionJob { context, choice: &choice, is_manual, collection, within: None, max_subcompactions };
+            let output = job.run(env)?;
+            let edit = job.edit(&output);
+            Ok((output, edit))
+        })
+    }
+
+    /// What a line `compact` says.
+    fn choice(&self, line: &str) -> CompactionChoice {
+        let level = |name| argument(line, name).map_or(0, |word| word.parse().unwrap());
+        let (from, to): (usize, usize) = (level("from"), level("to"));
         let version = Arc::clone(&self.family.version);
         let levels = if from == to { vec![from] } else { vec![from, to] };
         let inputs = levels.into_iter().map(|level| LevelInputs { level, files: version.level(level).to_vec() });
@@ -300,20 +323,7 @@ impl World {
             score: 0.0,
         };
         choice.proximal = proximal_output(&self.context(line).family.options, &choice);
-        self.job(line, |context, env| {
-            let cutoff = argument(line, "collect").map(|share| share.parse().unwrap());
-            let policy = match cutoff {
-                Some(_) => BlobGarbageCollectionPolicy::Force,
-                None => BlobGarbageCollectionPolicy::UseDefault,
-            };
-            let collection = BlobCollection::by_hand(&context.family.options.settings, policy, cutoff);
-            let (is_manual, max_subcompactions) = (true, 0);
-            let job =
-                CompactionJob { context, choice: &choice, is_manual, collection, within: None, max_subcompactions };
-            let output = job.run(env)?;
-            let edit = job.edit(&output);
-            Ok((output, edit))
-        })
+        choice
     }
 
     /// The tables of all levels, and the files that no level has: inputs of earlier jobs stay, as no job removes them.
