@@ -12,6 +12,7 @@ use crate::metrics::Statistics;
 use crate::options::{BlobGarbageCollectionPolicy, ColumnFamilyOptions};
 use ferrock_base::{Error, ErrorKind, MAX_SEQUENCE_NUMBER, Result};
 use ferrock_options::CompactionEvent;
+use ferrock_table::CopiedBlocks;
 use ferrock_tree::blob::BlobCollection;
 use ferrock_tree::compaction::choice::{CompactionKind, CompactionReason, RunningCompactions};
 use ferrock_tree::compaction::picker::{self, PickerInput};
@@ -199,17 +200,17 @@ pub(super) fn compact(core: &DbCore, scheduled: &ScheduledCompaction, request: R
     flush::open_new_tables(core, data, event.output_files.iter().copied());
     let above = output.files.iter().filter(|file| (file.level as usize) < choice.output_level).count();
     let us = core.env.clock.monotonic_us().saturating_sub(before);
-    note_compaction(core, scheduled, &event, above, written, us);
+    note_compaction(core, scheduled, &event, (above, output.copied), written, us);
     core.events.tell(|listener| listener.on_compaction_completed(&event));
     Ok(output)
 }
 
-/// `above`: of the files those that stay on the level above the last.
+/// `above`: of the files those that stay on the level above the last. `copied`: of their blocks those that inputs had.
 fn note_compaction(
     core: &DbCore,
     job: &ScheduledCompaction,
     event: &CompactionEvent,
-    above: usize,
+    (above, copied): (usize, CopiedBlocks),
     written: u64,
     us: u64,
 ) {
@@ -219,6 +220,8 @@ fn note_compaction(
             Statistics::add(&statistics.compactions, 1);
             Statistics::add(&statistics.compaction_read_bytes, job.choice.input_size_bytes());
             Statistics::add(&statistics.compaction_write_bytes, written);
+            Statistics::add(&statistics.compaction_copied_blocks, copied.blocks);
+            Statistics::add(&statistics.compaction_copied_bytes, copied.bytes);
             Statistics::add(&statistics.compaction_us, us);
         }
         (CompactionKind::Move, _) => Statistics::add(&statistics.trivial_moves, 1),
@@ -232,10 +235,14 @@ fn note_compaction(
         Some(proximal) if above > 0 => format!(", {above} of them to L{}", proximal.level),
         _ => String::new(),
     };
+    let copied = match copied {
+        CopiedBlocks { blocks: 0, .. } => String::new(),
+        CopiedBlocks { blocks, bytes } => format!(", {bytes} of them in {blocks} copied blocks"),
+    };
     core.events.log().info(|| {
         format!(
-            "[{}] compaction {}: {} (score {:.2}) from L{} to L{}, {} files in, {} files out{above}, {written} bytes, \
-             {us} us{}",
+            "[{}] compaction {}: {} (score {:.2}) from L{} to L{}, {} files in, {} files out{above}, {written} bytes\
+             {copied}, {us} us{}",
             job.data.name,
             job.job_id,
             job.choice.reason.name(),

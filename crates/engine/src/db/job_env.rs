@@ -49,6 +49,7 @@ pub(super) fn job_context(
             None => core.versions.new_epoch_number(data.id)?,
         },
         seqno_times: if preserves_times { core.seqno_times.mapping() } else { SeqnoToTimeMapping::default() },
+        copies_blocks: true,
     })
 }
 

@@ -66,6 +66,10 @@ counters! {
     compaction_read_bytes,
     /// Bytes of the output tables.
     compaction_write_bytes,
+    /// Data blocks that compactions copied from their inputs as they were stored.
+    compaction_copied_blocks,
+    /// Bytes of these blocks, as they were stored.
+    compaction_copied_bytes,
     /// Time of compaction jobs.
     compaction_us,
     /// Compactions of which another process brought the tables.
