@@ -20,16 +20,30 @@
 //! - Memory: [`BLOCKS_PER_INPUT`] blocks of each input, and [`MOST_BYTES`] of all. What would be more is not kept.
 //! - One thread has the inputs and cuts the blocks, so what is found does not depend on threads that pack and write.
 //!
+//! Blocks are cut by size, so behind one entry that came in between no block of the output would begin where one of the
+//! input does. A builder may therefore end a block early, before an entry that [begins a run](StoredBlocks::begins_run):
+//! the first one of a block of an input, in which no other input has an entry.
+//!
+//! ```text
+//! input 0    [ a b c d ][ e f g h ][ i j k l ]
+//! input 1      b'                             [ m ...
+//! output     [ a b' b c ][ d ][ e f g h ][ i j k l ]
+//!                         ^^^ ended early: e begins a run
+//! ```
+//!
 //! Payloads are taken over from the reads of iterators, where they are dropped otherwise. Of a mapped file they are
 //! copied.
 
 use crate::blocks::BlockRef;
 use bytes::Bytes;
+use ferrock_base::InternalComparator;
+use ferrock_format::block::DataBlockCursor;
 use ferrock_format::compression::{CompressionOptions, CompressionType};
 use ferrock_format::properties::TableProperties;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Blocks that are kept of each input. An input is one block ahead of the block that is cut, and further ahead where
 /// what follows in it is dropped.
@@ -43,6 +57,10 @@ const MOST_BYTES: usize = 4 << 20;
 pub struct StoredBlocks {
     form: Form,
     kept: Mutex<Kept>,
+    /// An input has come to a block since a builder last asked.
+    has_news: AtomicBool,
+    /// False leaves it at ending blocks early.
+    copies: bool,
 }
 
 /// What a payload depends on besides the block.
@@ -56,8 +74,17 @@ struct Form {
 
 #[derive(Debug, Default)]
 struct Kept {
-    inputs: Vec<VecDeque<KeptBlock>>,
+    inputs: Vec<Input>,
     bytes: usize,
+    /// The input that came to a block last.
+    last: usize,
+}
+
+#[derive(Debug, Default)]
+struct Input {
+    blocks: VecDeque<KeptBlock>,
+    /// It stands in the newest of them, or has no entry behind it.
+    is_known: bool,
 }
 
 #[derive(Debug)]
@@ -107,14 +134,30 @@ impl StoredBlocks {
     #[must_use]
     pub fn new(kind: CompressionType, options: &CompressionOptions, format_version: u32) -> Option<Arc<Self>> {
         let form = Form::of_builder(kind, options, format_version)?;
-        Some(Arc::new(Self { form, kept: Mutex::default() }))
+        Some(Arc::new(Self { form, kept: Mutex::default(), has_news: AtomicBool::new(false), copies: true }))
+    }
+
+    /// The same for tests: builders end blocks where they would to copy others, and copy none.
+    #[must_use]
+    pub fn without_copies(
+        kind: CompressionType,
+        options: &CompressionOptions,
+        format_version: u32,
+    ) -> Option<Arc<Self>> {
+        let form = Form::of_builder(kind, options, format_version)?;
+        Some(Arc::new(Self { form, kept: Mutex::default(), has_news: AtomicBool::new(false), copies: false }))
+    }
+
+    /// Whether builders are to copy what they find.
+    pub(crate) fn copies(&self) -> bool {
+        self.copies
     }
 
     /// Adds an input.
     #[must_use]
     pub fn add_input(self: &Arc<Self>) -> StoredInput {
         let mut kept = self.kept.lock();
-        kept.inputs.push(VecDeque::new());
+        kept.inputs.push(Input::default());
         StoredInput { all: Arc::clone(self), number: kept.inputs.len() - 1, keeps_raw: false }
     }
 
@@ -127,7 +170,44 @@ impl StoredBlocks {
     pub(crate) fn find(&self, bytes: &[u8]) -> Option<StoredPayload> {
         let kept = self.kept.lock();
         let is_equal = |kept: &&KeptBlock| kept.block.data().is_ok_and(|block| block.bytes() == bytes);
-        kept.inputs.iter().flatten().find(is_equal).map(|kept| kept.payload.clone())
+        kept.inputs.iter().flat_map(|input| &input.blocks).find(is_equal).map(|kept| kept.payload.clone())
+    }
+
+    /// True when an input has come to a block since [`begins_run`](Self::begins_run) was asked.
+    #[inline]
+    pub(crate) fn has_news(&self) -> bool {
+        self.has_news.load(Ordering::Relaxed)
+    }
+
+    /// Forgets the news unread.
+    pub(crate) fn skip_news(&self) {
+        self.has_news.store(false, Ordering::Relaxed);
+    }
+
+    /// True when the block that an input came to last begins with this key, which is about to be added to a table, and
+    /// no other input has an entry in it. The news are read then.
+    pub(crate) fn begins_run(&self, internal_key: &[u8], order: &InternalComparator) -> bool {
+        self.skip_news();
+        let kept = self.kept.lock();
+        let block = |input: &Input| input.blocks.back().map(|kept| kept.block.clone());
+        let Some(begun) = kept.inputs.get(kept.last).and_then(block) else { return false };
+        let Ok(begun) = begun.data() else { return false };
+        let mut cursor = DataBlockCursor::new(None);
+        cursor.seek_to_first(begun);
+        if !cursor.valid() || cursor.key(begun) != internal_key {
+            return false;
+        }
+        cursor.seek_to_last(begun);
+        let last = cursor.key(begun);
+        let mut others = kept.inputs.iter().enumerate().filter(|(number, _)| *number != kept.last);
+        // The next entry of another input is in its newest block; where there is none, that input is at its end.
+        others.all(|(_, other)| {
+            let Some(newest) = other.blocks.back() else { return other.is_known };
+            let Some(block) = newest.block.data().ok().filter(|_| other.is_known) else { return false };
+            let mut next = DataBlockCursor::new(None);
+            next.seek(block, order, internal_key);
+            next.status().is_ok() && (!next.valid() || order.compare(next.key(block), last).is_gt())
+        })
     }
 
     /// Bytes of the blocks and payloads that are kept.
@@ -148,7 +228,7 @@ impl Form {
 }
 
 impl StoredInput {
-    /// The same for a table of the input; `None` if payloads of the table are of no use.
+    /// The same for a table of the input; `None` if payloads of the table are of no use. The table begins.
     pub(crate) fn of_table(
         &self,
         properties: &TableProperties,
@@ -159,25 +239,40 @@ impl StoredInput {
         let is_of_use =
             properties.compression_options == form.options && format_version == form.format_version && !has_dictionary;
         let keeps_raw = properties.num_data_blocks_compression_bypassed == 0;
+        self.set_known(properties.num_data_blocks == 0);
         is_of_use.then(|| Self { keeps_raw, ..self.clone() })
     }
 
-    /// Keeps a block, and its payload where it is compressed, in place of the oldest one of the input.
+    /// The input stands in a block that is not kept.
+    pub(crate) fn lose(&self) {
+        self.set_known(false);
+    }
+
+    fn set_known(&self, is_known: bool) {
+        if let Some(input) = self.all.kept.lock().inputs.get_mut(self.number) {
+            input.is_known = is_known;
+        }
+    }
+
+    /// Keeps a block, and its payload where it is compressed, in place of the oldest one of the input, which stands in
+    /// it.
     pub(crate) fn keep(&self, block: &BlockRef, compression: u8, payload: Option<Bytes>) {
         let payload = match payload {
             Some(payload) if compression == self.all.form.kind.as_u8() => StoredPayload::Compressed(payload),
             None if self.keeps_raw => StoredPayload::Raw,
-            _ => return,
+            _ => return self.lose(),
         };
         let bytes = block.memory_bytes() + payload.bytes().map_or(0, Bytes::len);
         let mut kept = self.all.kept.lock();
-        let Kept { inputs, bytes: all_bytes } = &mut *kept;
+        let Kept { inputs, bytes: all_bytes, last } = &mut *kept;
         let Some(input) = inputs.get_mut(self.number) else { return };
-        let dropped = if input.len() >= BLOCKS_PER_INPUT { input.pop_front() } else { None };
+        let dropped = if input.blocks.len() >= BLOCKS_PER_INPUT { input.blocks.pop_front() } else { None };
         *all_bytes -= dropped.as_ref().map_or(0, |dropped| dropped.bytes);
-        if *all_bytes + bytes <= MOST_BYTES {
-            *all_bytes += bytes;
-            input.push_back(KeptBlock { block: block.clone(), payload, bytes });
+        input.is_known = *all_bytes + bytes <= MOST_BYTES;
+        if input.is_known {
+            (*all_bytes, *last) = (*all_bytes + bytes, self.number);
+            input.blocks.push_back(KeptBlock { block: block.clone(), payload, bytes });
+            self.all.has_news.store(true, Ordering::Relaxed);
         }
     }
 }

@@ -94,8 +94,8 @@ fn merge(
     mut params: TableBuilderParams,
     change: impl Fn(&[u8], &[u8]) -> Option<Vec<u8>>,
 ) -> (Vec<u8>, TableSummary) {
-    let stored = StoredBlocks::new(params.compression, &params.compression_options, params.options.format_version);
-    let stored = stored.filter(|_| copies);
+    let new = if copies { StoredBlocks::new } else { StoredBlocks::without_copies };
+    let stored = new(params.compression, &params.compression_options, params.options.format_version);
     let mut inputs: Vec<BlockTableIter> = tables.iter().map(|table| table.iter(of_a_job())).collect();
     for input in &mut inputs {
         if let Some(stored) = &stored {
@@ -105,8 +105,10 @@ fn merge(
     }
     params.stored_blocks = stored;
     build(params, |builder| {
-        let mut last = Vec::new();
-        while let Some(next) = inputs.iter_mut().filter(|input| input.valid()).min_by(|a, b| a.key().cmp(b.key())) {
+        let (order, mut last) = (InternalComparator::default(), Vec::new());
+        while let Some(next) =
+            inputs.iter_mut().filter(|input| input.valid()).min_by(|a, b| order.compare(a.key(), b.key()))
+        {
             let (user, _) = next.key().split_at(next.key().len() - 8);
             if user != last
                 && let Some(value) = change(next.key(), next.value())
@@ -248,6 +250,50 @@ fn merges_make_the_same_tables() {
         };
         let (copied, _) = both(&tables, &params, change);
         assert!(copied > 0 || drops, "seed {seed}");
+    }
+}
+
+/// Merges a table of those of 4000 rows that are not `is_new` with one of the others. Gives blocks: copied, of the output,
+/// of the output if no block ended early, and of the input.
+fn aligned(options: BlockBasedTableOptions, is_new: impl Fn(u64) -> bool) -> [u64; 4] {
+    let mut params = params(CompressionType::Lz4, 1);
+    params.options = Arc::new(options);
+    let value = |number: u64| number.to_le_bytes().repeat(10);
+    let old: Entries =
+        (0..4000).filter(|&number| !is_new(number)).map(|number| (key(number, 5), value(number))).collect();
+    let new: Entries = (0..4000).filter(|&number| is_new(number)).map(|number| (key(number, 9), value(7))).collect();
+    let tables = [&new, &old].map(|entries| open(&table(params.clone(), entries), false, None));
+    let (copied, blocks) = both(&tables, &params, unchanged);
+    let expected: Entries = (0..4000)
+        .map(|number| if is_new(number) { (key(number, 9), value(7)) } else { (key(number, 5), value(number)) })
+        .collect();
+    let (bytes, _) = merge(&tables, true, params.clone(), unchanged);
+    assert!(scan(&open(&bytes, false, None), TableReadOptions::default()).unwrap() == expected);
+    let by_size = open(&table(params, &expected), false, None);
+    [copied, blocks, by_size.properties().num_data_blocks, tables[1].properties().num_data_blocks]
+}
+
+#[test]
+fn blocks_are_copied_again_behind_what_came_in_between() {
+    let options = BlockBasedTableOptions { block_size: 1000, ..BlockBasedTableOptions::default() };
+    // They move all that is behind them.
+    let [copied, blocks, by_size, input] = aligned(options.clone(), |number| number % 401 == 7);
+    assert!(copied > input * 9 / 10 && blocks > by_size, "{copied} copied, {blocks} blocks, {by_size}, {input}");
+    assert!(blocks <= by_size + 11, "one more for each new row: {blocks}, {by_size}");
+    // In every block.
+    let [copied, blocks, by_size, _] = aligned(options.clone(), |number| number % 5 == 2);
+    assert!(copied == 0 && blocks <= by_size + 4, "{copied} copied, {blocks} blocks, {by_size}");
+    // In every other block.
+    let [_, blocks, by_size, _] = aligned(options.clone(), |number| number % 20 == 2);
+    assert!(blocks <= by_size + by_size / 10, "{blocks} blocks, {by_size}");
+    // Aligned blocks, and blocks of one entry, end where they do.
+    for options in [
+        BlockBasedTableOptions { block_align: true, block_size: 1024, ..BlockBasedTableOptions::default() },
+        BlockBasedTableOptions { block_size: 1, ..BlockBasedTableOptions::default() },
+    ] {
+        let is_aligned = options.block_align;
+        let [_, blocks, by_size, _] = aligned(options, |number| number % 401 == 7);
+        assert_eq!(blocks, by_size, "{is_aligned}");
     }
 }
 

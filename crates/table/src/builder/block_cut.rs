@@ -106,6 +106,11 @@ impl BlockCut {
                 && block.size_estimate_after(internal_key, value) + BLOCK_TRAILER_SIZE > self.block_size
     }
 
+    /// Whether blocks may end before they are full, for what is behind them: where no other rules say where they end.
+    pub(super) fn may_end_early(&self) -> bool {
+        !self.is_special && !self.ends_at_every_key
+    }
+
     /// How the block that ends now ends; `is_last`: it is the last one of the table.
     pub(super) fn block_end(&self, is_last: bool) -> BlockEnd {
         match &self.partitions {

@@ -1,5 +1,6 @@
 //! Everything behind the data blocks, and the summary of the table.
 
+use super::copying::Copying;
 use super::dictionary::BufferedBlocks;
 use super::sink::BlockSink;
 use super::{BlockTableBuilder, Stage, TableSummary, lost};
@@ -101,7 +102,7 @@ fn summary(ending: Ending, data_end: u64) -> TableSummary {
         tail_size: file_size - data_end,
         unique_id,
         num_verified_blocks: ending.sink.writer.num_verified_blocks(),
-        copied: ending.builder.copied,
+        copied: ending.builder.copying.as_ref().map(Copying::copied).unwrap_or_default(),
         file_checksum: ending.sink.writer.file_checksum(),
         needs_compaction,
         last_key: ending.builder.first_key.is_some().then_some(ending.builder.last_key),

@@ -12,6 +12,7 @@
 
 mod block_cut;
 mod block_writer;
+mod copying;
 mod cut_block;
 mod dictionary;
 mod filter_blocks;
@@ -31,10 +32,9 @@ pub use params::{TableBuilderParams, TableSummary};
 
 use crate::collectors::Collectors;
 use crate::options::{IndexType, PartitionFromLevel};
-use crate::stored_blocks::{CopiedBlocks, StoredBlocks};
 use block_cut::{BlockCut, OpenBlock, data_block_builder};
 use block_writer::base_context;
-use bytes::Bytes;
+use copying::Copying;
 use cut_block::BlockKeys;
 use dictionary::BufferedBlocks;
 use ferrock_base::internal_key::{RANGE_TOMBSTONE_SENTINEL, TRAILER_SIZE, trailer, user_key};
@@ -67,9 +67,8 @@ pub struct BlockTableBuilder {
     /// With a pipeline: what filter and index are to be told of the open block.
     open_keys: BlockKeys,
     cut: BlockCut,
-    /// Where payloads of blocks may be copied from.
-    stored_blocks: Option<Arc<StoredBlocks>>,
-    copied: CopiedBlocks,
+    /// Where blocks may be copied.
+    copying: Option<Copying>,
     totals: TableTotals,
     /// Start internal keys and ends, as they were added.
     range_tombstones: Vec<(Vec<u8>, Vec<u8>)>,
@@ -129,15 +128,10 @@ impl BlockTableBuilder {
         let sink = Box::new(BlockSink::new(&params, file, base_context)?);
         let buffered = BufferedBlocks::new(&params);
         let data_block = data_block_builder(&params);
-        let stored_blocks = params.stored_blocks.take();
-        let is_for = |stored: &Arc<StoredBlocks>| {
-            stored.are_for(params.compression, &params.compression_options, options.format_version)
-        };
-        let stored_blocks = stored_blocks.filter(is_for);
+        let cut = BlockCut::new(&params);
         Ok(Self {
-            cut: BlockCut::new(&params),
-            stored_blocks,
-            copied: CopiedBlocks::default(),
+            copying: Copying::new(&params, &cut),
+            cut,
             totals: TableTotals::new(Collectors::new(&params.deletion_rules, &params.collectors)),
             own_properties: BTreeMap::new(),
             path,
@@ -239,7 +233,7 @@ impl BlockTableBuilder {
         } else if self.params.comparator.compare(&self.last_key, internal_key).is_ge() {
             return Err(Error::invalid_argument("keys are added out of order to a table"));
         }
-        if !self.data_block.is_empty() && self.is_block_full(internal_key, value) {
+        if !self.data_block.is_empty() && (self.is_block_full(internal_key, value) || self.ends_early(internal_key)) {
             self.cut_block(Some(internal_key))?;
             self.share_if_long()?;
             if let Stage::Alone(sink) = &self.stage {
@@ -310,6 +304,15 @@ impl BlockTableBuilder {
         self.cut.ends_before(OpenBlock { block, last, number, index_bytes }, internal_key, value)
     }
 
+    /// True when the open block is to end before this key, so that blocks behind it can be copied.
+    #[inline]
+    fn ends_early(&mut self, internal_key: &[u8]) -> bool {
+        match &mut self.copying {
+            Some(copying) => copying.ends_before(internal_key, &self.params.comparator),
+            None => false,
+        }
+    }
+
     /// Ends the data block; `next` is the key that begins the next one.
     fn cut_block(&mut self, next: Option<&[u8]>) -> Result<()> {
         if self.data_block.is_empty() {
@@ -319,11 +322,7 @@ impl BlockTableBuilder {
         let last = &self.last_key;
         let end = self.cut.block_end(next.is_none());
         self.totals.end_block(block.len());
-        let payload = self.stored_blocks.as_ref().and_then(|stored| stored.find(block));
-        if let Some(payload) = &payload {
-            let bytes = payload.bytes().map_or(block.len(), Bytes::len) as u64;
-            self.copied.absorb(CopiedBlocks { blocks: 1, bytes });
-        }
+        let payload = self.copying.as_mut().and_then(|copying| copying.find(block));
         match (&mut self.stage, &mut self.buffered) {
             (Stage::Alone(sink), Some(buffered)) => {
                 // The block's offset is not known yet; the end of an index partition is decided from a guess.

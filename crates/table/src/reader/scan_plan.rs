@@ -61,8 +61,8 @@ impl BlockTableIter {
             if self.bounds.limit_hint() > 0 && (!self.plan.is_planning() || self.options.pauses) {
                 self.limit.note_found();
             }
-            if let Some(input) = self.stored.as_ref().filter(|_| block.is_mapped()) {
-                input.keep(&block, 0, None);
+            if let Some(input) = &self.stored {
+                if block.is_mapped() { input.keep(&block, 0, None) } else { input.lose() }
             }
             return Ok(Some(block));
         }

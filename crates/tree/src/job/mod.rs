@@ -126,7 +126,8 @@ pub struct JobContext {
     pub epoch_number: u64,
     /// When sequence numbers were written, as far as the process knows; empty where the family does not preserve it.
     pub seqno_times: SeqnoToTimeMapping,
-    /// Outputs of compactions store blocks as the inputs do where they are equal. False is for tests, which compare.
+    /// Outputs of compactions store blocks as the inputs do where they are equal. False is for tests, which compare: it
+    /// makes the same tables.
     pub copies_blocks: bool,
 }
 

@@ -78,7 +78,10 @@ impl OutputPlan<'_> {
     pub(super) fn new_stored_blocks(&self) -> Option<Arc<StoredBlocks>> {
         let (kind, settings) = self.compression();
         let format_version = self.context.family.options.table.format_version;
-        if self.context.copies_blocks { StoredBlocks::new(kind, settings, format_version) } else { None }
+        match self.context.copies_blocks {
+            true => StoredBlocks::new(kind, settings, format_version),
+            false => StoredBlocks::without_copies(kind, settings, format_version),
+        }
     }
 
     /// Where the outputs go.

@@ -76,8 +76,13 @@ fn flush_some(world: &mut World, random: &mut Random, sequence: &mut u64, entrie
         };
         memtable.add(SequenceNumber(*sequence), value_type, &key, &value).unwrap();
     }
+    flush(world, memtable);
+}
+
+fn flush(world: &mut World, memtable: Arc<MemTable>) {
     world.job("flush", |context, env| {
-        let output = FlushJob { context, memtables: &[memtable], reason: TableFileCreationReason::Flush }.run(env)?;
+        let reason = TableFileCreationReason::Flush;
+        let output = FlushJob { context, memtables: &[memtable], reason }.run(env)?;
         let edit = VersionEdit { new_files: output.files.clone(), ..VersionEdit::for_column_family(3) };
         Ok((output, edit))
     });
@@ -140,12 +145,7 @@ fn copies_of_large_values() {
                 let (key, value) = (format!("{number:016}"), value(&mut random, 8 << 10));
                 memtable.add(SequenceNumber(sequence), ValueType::Value, key.as_bytes(), &value).unwrap();
             }
-            world.job("flush", |context, env| {
-                let reason = TableFileCreationReason::Flush;
-                let output = FlushJob { context, memtables: &[memtable], reason }.run(env)?;
-                let edit = VersionEdit { new_files: output.files.clone(), ..VersionEdit::for_column_family(3) };
-                Ok((output, edit))
-            });
+            flush(&mut world, memtable);
             if step == 1 {
                 world.compact("compact from=0 to=3 bottommost size=67108864");
             }
@@ -167,5 +167,28 @@ fn copies_of_large_values() {
         println!("{name}: {copied:?}");
         println!("  without copies {:?}, {:?} to {:?}", median[0].0, median[0].1, median[0].2);
         println!("  with copies    {:?}, {:?} to {:?}", median[1].0, median[1].1, median[1].2);
+    }
+}
+
+/// Prints what a compaction takes into which nothing can be copied: two tables of small keys at random places among
+/// each other. `cargo test --release -p ferrock-tree --lib -- --ignored --nocapture interleaved_keys`
+#[test]
+#[ignore = "a measurement"]
+fn interleaved_keys() {
+    let mut world = world_of(CompressionType::Lz4, 4096);
+    let mut random = Random::new(1);
+    let mut sequence = 0;
+    for _ in 0..2 {
+        let memtable = Arc::new(MemTable::new(MemTableOptions::default()));
+        for _ in 0..100_000 {
+            sequence += 1;
+            let (key, value) = (format!("{:016}", random.below(1 << 40)), value(&mut random, 100));
+            memtable.add(SequenceNumber(sequence), ValueType::Value, key.as_bytes(), &value).unwrap();
+        }
+        flush(&mut world, memtable);
+    }
+    for _ in 0..5 {
+        let (_, output, took) = run(&world, "compact from=0 to=1 size=67108864", true);
+        println!("{took:?}, {:?}", output.copied);
     }
 }
