@@ -9,7 +9,7 @@ use ferrock_base::random::Random;
 use ferrock_vfs::{FileSystem, MemoryFileSystem};
 use std::sync::Arc;
 
-/// A space of keys, a quarter of which are written at first.
+/// Numbers that keys have.
 const KEYS: u64 = 3000;
 
 fn open(files: &MemoryFileSystem, text: &str) -> Db {
@@ -119,12 +119,13 @@ fn the_log_says_how_much_was_copied() {
     let files = MemoryFileSystem::new();
     let db = open(&files, "compression=kLZ4Compression");
     let mut random = Random::new(1);
-    for _ in 0..2 {
-        write_some(&db, &mut random, KEYS);
+    for writes in [2 * KEYS, 20] {
+        write_some(&db, &mut random, writes);
         db.flush().unwrap();
         db.compact_range(None, None).unwrap();
     }
     let blocks = counter(&db, "compaction_copied_blocks");
+    assert!(blocks > 100, "{blocks}");
     let log = ferrock_vfs::read_file(&files, "/db/LOG".as_ref()).unwrap();
     let log = String::from_utf8_lossy(&log);
     assert!(log.contains(&format!(" of them in {blocks} copied blocks")), "{blocks}: {log}");

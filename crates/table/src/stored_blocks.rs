@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! input 0      [ block | payload ] [ block | payload ]     the last ones that its iterator decoded
-//! input 1      [ block | payload ] [ block | raw     ]
+//! input 1      [ block | in file ] [ block | raw     ]
 //!                   ||
 //! block cut    [ block ]      equal: the payload is stored, with a trailer of its own; else the block is compressed
 //! ```
@@ -17,7 +17,9 @@
 //!   dictionary. A compressor that makes the same bytes of the same block makes the table that the copies make.
 //! - A block that its file stores uncompressed is kept as one that compression does not make small enough, but not of
 //!   a file that says it has blocks for which that was not tried.
-//! - Memory: [`BLOCKS_PER_INPUT`] blocks of each input, and [`MOST_BYTES`] of all. What would be more is not kept.
+//! - Memory: [`BLOCKS_PER_INPUT`] blocks of each input, and [`MOST_BYTES`] of all, each counted twice for its payload.
+//!   What would be more is not kept.
+//! - Where blocks end early does not depend on what is in the cache, or on how files are read.
 //! - One thread has the inputs and cuts the blocks, so what is found does not depend on threads that pack and write.
 //!
 //! Blocks are cut by size, so behind one entry that came in between no block of the output would begin where one of the
@@ -32,16 +34,19 @@
 //! ```
 //!
 //! Payloads are taken over from the reads of iterators, where they are dropped otherwise. Of a mapped file they are
-//! copied.
+//! copied. A block that an iterator found in the cache is read again when an equal one is cut, and compared with it anew;
+//! but not past the page cache, where a read takes longer than compressing.
 
 use crate::blocks::BlockRef;
 use bytes::Bytes;
 use ferrock_base::InternalComparator;
-use ferrock_format::block::DataBlockCursor;
+use ferrock_format::block::{DataBlock, DataBlockCursor};
 use ferrock_format::compression::{CompressionOptions, CompressionType};
+use ferrock_format::handle::BlockHandle;
 use ferrock_format::properties::TableProperties;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -90,8 +95,26 @@ struct Input {
 #[derive(Debug)]
 struct KeptBlock {
     block: BlockRef,
-    payload: StoredPayload,
+    payload: KeptPayload,
     bytes: usize,
+}
+
+#[derive(Debug)]
+enum KeptPayload {
+    Known(StoredPayload),
+    InFile {
+        file: Arc<dyn StoredFile>,
+        handle: BlockHandle,
+        keeps_raw: bool,
+    },
+    /// It is stored in another form, or cannot be had.
+    OfNoUse,
+}
+
+/// A file whose blocks can be read again.
+pub(crate) trait StoredFile: Debug + Send + Sync {
+    /// The block, its compression byte and, where it is compressed, its payload; `None` where that failed.
+    fn read_again(&self, handle: BlockHandle) -> Option<(DataBlock, u8, Option<Bytes>)>;
 }
 
 /// What a file stores for a block.
@@ -166,11 +189,20 @@ impl StoredBlocks {
         Form::of_builder(kind, options, format_version).is_some_and(|form| form == self.form)
     }
 
-    /// What a file stores for a block of these bytes.
-    pub(crate) fn find(&self, bytes: &[u8]) -> Option<StoredPayload> {
+    /// What a file stores for a block of these bytes; `Some(None)`: an input has the block, but not in a form of use.
+    pub(crate) fn find(&self, bytes: &[u8]) -> Option<Option<StoredPayload>> {
         let kept = self.kept.lock();
         let is_equal = |kept: &&KeptBlock| kept.block.data().is_ok_and(|block| block.bytes() == bytes);
-        kept.inputs.iter().flat_map(|input| &input.blocks).find(is_equal).map(|kept| kept.payload.clone())
+        let found = kept.inputs.iter().flat_map(|input| &input.blocks).find(is_equal)?;
+        Some(match &found.payload {
+            KeptPayload::Known(payload) => Some(payload.clone()),
+            KeptPayload::InFile { file, handle, keeps_raw } => file.read_again(*handle).and_then(|read| {
+                let (block, compression, payload) = read;
+                let payload = self.form.usable(compression, payload, *keeps_raw);
+                payload.filter(|_| block.bytes() == bytes)
+            }),
+            KeptPayload::OfNoUse => None,
+        })
     }
 
     /// True when an input has come to a block since [`begins_run`](Self::begins_run) was asked.
@@ -225,6 +257,14 @@ impl Form {
         let options = compression_text(options, kind);
         (is_compressed && !has_dictionary).then_some(Self { kind, options, format_version })
     }
+
+    /// What a file of this form stores, if it is what a builder would store.
+    fn usable(&self, compression: u8, payload: Option<Bytes>, keeps_raw: bool) -> Option<StoredPayload> {
+        match payload {
+            Some(payload) => (compression == self.kind.as_u8()).then_some(StoredPayload::Compressed(payload)),
+            None => keeps_raw.then_some(StoredPayload::Raw),
+        }
+    }
 }
 
 impl StoredInput {
@@ -243,26 +283,28 @@ impl StoredInput {
         is_of_use.then(|| Self { keeps_raw, ..self.clone() })
     }
 
-    /// The input stands in a block that is not kept.
-    pub(crate) fn lose(&self) {
-        self.set_known(false);
-    }
-
     fn set_known(&self, is_known: bool) {
         if let Some(input) = self.all.kept.lock().inputs.get_mut(self.number) {
             input.is_known = is_known;
         }
     }
 
-    /// Keeps a block, and its payload where it is compressed, in place of the oldest one of the input, which stands in
-    /// it.
+    /// Keeps a block that was read, and its payload where it is compressed.
     pub(crate) fn keep(&self, block: &BlockRef, compression: u8, payload: Option<Bytes>) {
-        let payload = match payload {
-            Some(payload) if compression == self.all.form.kind.as_u8() => StoredPayload::Compressed(payload),
-            None if self.keeps_raw => StoredPayload::Raw,
-            _ => return self.lose(),
-        };
-        let bytes = block.memory_bytes() + payload.bytes().map_or(0, Bytes::len);
+        let payload = self.all.form.usable(compression, payload, self.keeps_raw);
+        self.keep_as(block, payload.map_or(KeptPayload::OfNoUse, KeptPayload::Known));
+    }
+
+    /// Keeps a block that was in the cache, and where it is in a file that can be read cheaply.
+    pub(crate) fn keep_cached(&self, block: &BlockRef, place: Option<(Arc<dyn StoredFile>, BlockHandle)>) {
+        let keeps_raw = self.keeps_raw;
+        let in_file = |(file, handle)| KeptPayload::InFile { file, handle, keeps_raw };
+        self.keep_as(block, place.map_or(KeptPayload::OfNoUse, in_file));
+    }
+
+    /// Keeps a block, in which the input stands, in place of the oldest one of the input.
+    fn keep_as(&self, block: &BlockRef, payload: KeptPayload) {
+        let bytes = 2 * block.data().map_or(0, |block| block.bytes().len());
         let mut kept = self.all.kept.lock();
         let Kept { inputs, bytes: all_bytes, last } = &mut *kept;
         let Some(input) = inputs.get_mut(self.number) else { return };
@@ -310,7 +352,7 @@ pub(crate) fn compression_text(options: &CompressionOptions, kind: CompressionTy
 mod tests {
     use super::*;
     use crate::blocks::CachedBlock;
-    use ferrock_format::block::{BlockBuilder, BlockBuilderOptions, DataBlock};
+    use ferrock_format::block::{BlockBuilder, BlockBuilderOptions};
 
     fn block(value: &[u8]) -> Vec<u8> {
         let mut builder = BlockBuilder::new(BlockBuilderOptions::default());
@@ -344,8 +386,8 @@ mod tests {
         let (stored, [first, second]) = two_inputs();
         first.keep(&held(b"one"), LZ4, Some(Bytes::from_static(b"1")));
         second.keep(&held(b"two"), 0, None);
-        assert_eq!(stored.find(&block(b"one")), Some(StoredPayload::Compressed(Bytes::from_static(b"1"))));
-        assert_eq!(stored.find(&block(b"two")), Some(StoredPayload::Raw));
+        assert_eq!(stored.find(&block(b"one")), Some(Some(StoredPayload::Compressed(Bytes::from_static(b"1")))));
+        assert_eq!(stored.find(&block(b"two")), Some(Some(StoredPayload::Raw)));
         for other in [&b"onf"[..], b"on", b"onee", b""] {
             assert_eq!(stored.find(&block(other)), None);
         }
@@ -362,10 +404,37 @@ mod tests {
             let found: Vec<u8> = (0..=number).filter(|number| stored.find(&block(&[*number; 7])).is_some()).collect();
             let kept = BLOCKS_PER_INPUT.min(usize::from(number) + 1);
             assert_eq!(found, ((number + 1 - kept as u8)..=number).collect::<Vec<u8>>());
-            let bytes = held(&[number; 7]).memory_bytes() + 1;
+            let bytes = 2 * block(&[number; 7]).len();
             assert_eq!(stored.memory_bytes(), before + kept * bytes);
         }
         assert!(stored.find(&block(b"other")).is_some());
+    }
+
+    /// A file that has another block than the cache, or none.
+    #[derive(Debug)]
+    struct File(Option<&'static [u8]>);
+
+    impl StoredFile for File {
+        fn read_again(&self, _: BlockHandle) -> Option<(DataBlock, u8, Option<Bytes>)> {
+            let block = DataBlock::new(block(self.0?)).unwrap();
+            Some((block, LZ4, Some(Bytes::from_static(b"stored"))))
+        }
+    }
+
+    #[test]
+    fn a_cached_block_is_compared_with_its_file() {
+        let (stored, [input, _]) = two_inputs();
+        let stored_as = |has: Option<&'static [u8]>, value: &[u8]| {
+            let file: Arc<dyn StoredFile> = Arc::new(File(has));
+            input.keep_cached(&held(value), Some((file, BlockHandle::new(0, 1))));
+            stored.find(&block(value))
+        };
+        let payload = StoredPayload::Compressed(Bytes::from_static(b"stored"));
+        assert_eq!(stored_as(Some(b"one"), b"one"), Some(Some(payload)));
+        assert_eq!(stored_as(Some(b"two"), b"twi"), Some(None));
+        assert_eq!(stored_as(None, b"three"), Some(None));
+        input.keep_cached(&held(b"four"), None);
+        assert_eq!(stored.find(&block(b"four")), Some(None));
     }
 
     #[test]
@@ -379,7 +448,6 @@ mod tests {
         };
         let input = input.of_table(&untried, 7, false).unwrap();
         input.keep(&held(b"two"), 0, None);
-        assert_eq!((stored.find(&block(b"one")), stored.find(&block(b"two"))), (None, None));
-        assert_eq!(stored.memory_bytes(), 0);
+        assert_eq!((stored.find(&block(b"one")), stored.find(&block(b"two"))), (Some(None), Some(None)));
     }
 }

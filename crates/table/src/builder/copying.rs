@@ -70,9 +70,7 @@ impl Copying {
         }
         let payload = self.stored.find(block)?;
         self.credit = (self.credit + 1).min(MOST_CREDIT);
-        if !self.stored.copies() {
-            return None;
-        }
+        let payload = payload.filter(|_| self.stored.copies())?;
         let bytes = payload.bytes().map_or(block.len(), Bytes::len) as u64;
         self.copied.absorb(CopiedBlocks { blocks: 1, bytes });
         Some(payload)

@@ -20,10 +20,11 @@ use super::pause_state::{Paused, Pausing};
 use super::read_plan::ReadPlan;
 use super::scan_bounds::ScanBounds;
 use super::scan_position::ScanPosition;
+use super::table_file::TableFile;
 use super::window::{Window, WindowPolicy};
 use super::{BlockTable, TableReadOptions};
 use crate::blocks::{BlockPin, BlockRef, PinnedBlock};
-use crate::stored_blocks::StoredInput;
+use crate::stored_blocks::{StoredFile, StoredInput};
 use ferrock_base::{Error, InternalIterator, Result, SeekTarget};
 use ferrock_format::block::{DataBlock, DataBlockCursor};
 use ferrock_format::handle::BlockHandle;
@@ -49,6 +50,8 @@ pub struct BlockTableIter {
     scratch: Vec<u8>,
     /// Where blocks are kept as they are stored, for a builder.
     pub(super) stored: Option<StoredInput>,
+    /// The file, where such a block can be read again.
+    pub(super) stored_file: Option<Arc<dyn StoredFile>>,
     pub(super) error: Option<Error>,
 }
 
@@ -69,6 +72,7 @@ impl BlockTableIter {
             pausing: Pausing::default(),
             scratch: Vec::new(),
             stored: None,
+            stored_file: None,
             error: None,
             table,
             options,
@@ -93,6 +97,8 @@ impl BlockTableIter {
     pub fn keep_stored(&mut self, input: &StoredInput) {
         let decoder = self.table.loader().decoder();
         self.stored = input.of_table(self.table.properties(), decoder.format_version(), decoder.has_dictionary());
+        let is_cheap = self.stored.is_some() && self.table.loader().file().direct_alignment().is_none();
+        self.stored_file = is_cheap.then(|| TableFile::shared(&self.table, self.options));
     }
 
     /// Goes on where an iterator came to the end of the file before: with what its limit hint still asks for, and

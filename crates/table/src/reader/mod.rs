@@ -45,6 +45,7 @@ mod scan_position;
 mod side_blocks;
 mod statistics;
 mod table_blocks;
+mod table_file;
 mod window;
 
 pub use contents::{FooterDetails, RowsOfBlock, TableContents};

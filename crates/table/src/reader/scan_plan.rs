@@ -62,7 +62,11 @@ impl BlockTableIter {
                 self.limit.note_found();
             }
             if let Some(input) = &self.stored {
-                if block.is_mapped() { input.keep(&block, 0, None) } else { input.lose() }
+                if block.is_mapped() {
+                    input.keep(&block, 0, None);
+                } else {
+                    input.keep_cached(&block, self.stored_file.clone().map(|file| (file, handle)));
+                }
             }
             return Ok(Some(block));
         }
