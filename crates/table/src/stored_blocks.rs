@@ -22,9 +22,9 @@
 //! - Where blocks end early does not depend on what is in the cache, or on how files are read.
 //! - One thread has the inputs and cuts the blocks, so what is found does not depend on threads that pack and write.
 //!
-//! Blocks are cut by size, so behind one entry that came in between no block of the output would begin where one of the
-//! input does. A builder may therefore end a block early, before an entry that [begins a run](StoredBlocks::begins_run):
-//! the first one of a block of an input, in which no other input has an entry.
+//! Blocks are cut by size, so behind one entry that came in between no block of the output would begin where one of
+//! the input does. A builder may therefore end a block early, before an entry that begins a run: the first one of a
+//! block of an input in which no other input has an entry.
 //!
 //! ```text
 //! input 0    [ a b c d ][ e f g h ][ i j k l ]
@@ -34,16 +34,17 @@
 //! ```
 //!
 //! Payloads are taken over from the reads of iterators, where they are dropped otherwise. Of a mapped file they are
-//! copied. A block that an iterator found in the cache is read again when an equal one is cut, and compared with it anew;
-//! but not past the page cache, where a read takes longer than compressing.
+//! copied. A block that an iterator found in the cache is read again when an equal one is cut, and compared with it
+//! anew; but not past the page cache, where a read takes longer than compressing.
 
 use crate::blocks::BlockRef;
 use bytes::Bytes;
-use ferrock_base::InternalComparator;
+use ferrock_base::{InternalComparator, Result};
 use ferrock_format::block::{DataBlock, DataBlockCursor};
 use ferrock_format::compression::{CompressionOptions, CompressionType};
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::properties::TableProperties;
+use ferrock_vfs::ReadContext;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -103,8 +104,7 @@ struct KeptBlock {
 enum KeptPayload {
     Known(StoredPayload),
     InFile {
-        file: Arc<dyn StoredFile>,
-        handle: BlockHandle,
+        place: PlaceInFile,
         keeps_raw: bool,
     },
     /// It is stored in another form, or cannot be had.
@@ -113,9 +113,12 @@ enum KeptPayload {
 
 /// A file whose blocks can be read again.
 pub(crate) trait StoredFile: Debug + Send + Sync {
-    /// The block, its compression byte and, where it is compressed, its payload; `None` where that failed.
-    fn read_again(&self, handle: BlockHandle) -> Option<(DataBlock, u8, Option<Bytes>)>;
+    /// The block, its compression byte and, where it is compressed, its payload.
+    fn read_again(&self, handle: BlockHandle, context: &ReadContext) -> Result<(DataBlock, u8, Option<Bytes>)>;
 }
+
+/// A block in a file, and how it is read.
+pub(crate) type PlaceInFile = (Arc<dyn StoredFile>, BlockHandle, ReadContext);
 
 /// What a file stores for a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -194,15 +197,20 @@ impl StoredBlocks {
         let kept = self.kept.lock();
         let is_equal = |kept: &&KeptBlock| kept.block.data().is_ok_and(|block| block.bytes() == bytes);
         let found = kept.inputs.iter().flat_map(|input| &input.blocks).find(is_equal)?;
-        Some(match &found.payload {
+        Some(self.payload_of(found, bytes))
+    }
+
+    fn payload_of(&self, found: &KeptBlock, bytes: &[u8]) -> Option<StoredPayload> {
+        match &found.payload {
             KeptPayload::Known(payload) => Some(payload.clone()),
-            KeptPayload::InFile { file, handle, keeps_raw } => file.read_again(*handle).and_then(|read| {
-                let (block, compression, payload) = read;
+            KeptPayload::InFile { place: (file, handle, context), keeps_raw } => {
+                // Where the read fails, the block is compressed: it is there.
+                let (block, compression, payload) = file.read_again(*handle, context).ok()?;
                 let payload = self.form.usable(compression, payload, *keeps_raw);
                 payload.filter(|_| block.bytes() == bytes)
-            }),
+            }
             KeptPayload::OfNoUse => None,
-        })
+        }
     }
 
     /// True when an input has come to a block since [`begins_run`](Self::begins_run) was asked.
@@ -296,9 +304,9 @@ impl StoredInput {
     }
 
     /// Keeps a block that was in the cache, and where it is in a file that can be read cheaply.
-    pub(crate) fn keep_cached(&self, block: &BlockRef, place: Option<(Arc<dyn StoredFile>, BlockHandle)>) {
+    pub(crate) fn keep_cached(&self, block: &BlockRef, place: Option<PlaceInFile>) {
         let keeps_raw = self.keeps_raw;
-        let in_file = |(file, handle)| KeptPayload::InFile { file, handle, keeps_raw };
+        let in_file = |place| KeptPayload::InFile { place, keeps_raw };
         self.keep_as(block, place.map_or(KeptPayload::OfNoUse, in_file));
     }
 
@@ -415,9 +423,9 @@ mod tests {
     struct File(Option<&'static [u8]>);
 
     impl StoredFile for File {
-        fn read_again(&self, _: BlockHandle) -> Option<(DataBlock, u8, Option<Bytes>)> {
-            let block = DataBlock::new(block(self.0?)).unwrap();
-            Some((block, LZ4, Some(Bytes::from_static(b"stored"))))
+        fn read_again(&self, _: BlockHandle, _: &ReadContext) -> Result<(DataBlock, u8, Option<Bytes>)> {
+            let has = self.0.ok_or_else(|| ferrock_base::Error::corruption("no block"))?;
+            Ok((DataBlock::new(block(has))?, LZ4, Some(Bytes::from_static(b"stored"))))
         }
     }
 
@@ -426,7 +434,7 @@ mod tests {
         let (stored, [input, _]) = two_inputs();
         let stored_as = |has: Option<&'static [u8]>, value: &[u8]| {
             let file: Arc<dyn StoredFile> = Arc::new(File(has));
-            input.keep_cached(&held(value), Some((file, BlockHandle::new(0, 1))));
+            input.keep_cached(&held(value), Some((file, BlockHandle::new(0, 1), ReadContext::default())));
             stored.find(&block(value))
         };
         let payload = StoredPayload::Compressed(Bytes::from_static(b"stored"));

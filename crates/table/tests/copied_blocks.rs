@@ -286,8 +286,8 @@ fn what_rocksdb_compressed_is_copied() {
     }
 }
 
-/// Merges a table of those of 4000 rows that are not `is_new` with one of the others. Gives blocks: copied, of the output,
-/// of the output if no block ended early, and of the input.
+/// Merges a table of those of 4000 rows that are not `is_new` with one of the others. Gives blocks: copied, of the
+/// output, of the output if no block ended early, and of the input.
 fn aligned(options: BlockBasedTableOptions, is_new: impl Fn(u64) -> bool) -> [u64; 4] {
     let mut params = params(CompressionType::Lz4, 1);
     params.options = Arc::new(options);

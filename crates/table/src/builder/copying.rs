@@ -9,7 +9,7 @@
 //! is about one for four blocks that were copied. Where entries of several inputs alternate, there is soon no look at
 //! most of the blocks that inputs come to: a look compares keys of all inputs.
 //!
-//! However little a block has, it may end early. A new key among keys of one size moves all ends of blocks by one entry,
+//! However little a block has, it may end early. A new key among keys of one size moves all ends of blocks by an entry,
 //! so that is what most open blocks have where a run begins; and one that is not ended has as much again where the next
 //! block of the run begins, block for block. Each early end makes one block more, whatever is in it.
 

@@ -1,7 +1,7 @@
 //! What a data block becomes before it has a place in the file: compressed where that pays, and verified if asked for.
 //!
 //! A block is packed by itself: nothing of the blocks before it plays a part, so blocks may be packed in any order and
-//! by any thread. A block that is copied from another table is not packed: it counts as verified, as it was decompressed
+//! by any thread. A block that is copied from another table is not packed, and counts as verified: it was decompressed
 //! and compared already ([`StoredBlocks`](crate::StoredBlocks)).
 
 use super::TableBuilderParams;

@@ -20,7 +20,6 @@ use super::pause_state::{Paused, Pausing};
 use super::read_plan::ReadPlan;
 use super::scan_bounds::ScanBounds;
 use super::scan_position::ScanPosition;
-use super::table_file::TableFile;
 use super::window::{Window, WindowPolicy};
 use super::{BlockTable, TableReadOptions};
 use crate::blocks::{BlockPin, BlockRef, PinnedBlock};
@@ -98,7 +97,7 @@ impl BlockTableIter {
         let decoder = self.table.loader().decoder();
         self.stored = input.of_table(self.table.properties(), decoder.format_version(), decoder.has_dictionary());
         let is_cheap = self.stored.is_some() && self.table.loader().file().direct_alignment().is_none();
-        self.stored_file = is_cheap.then(|| TableFile::shared(&self.table, self.options));
+        self.stored_file = is_cheap.then(|| Arc::clone(&self.table) as Arc<dyn StoredFile>);
     }
 
     /// Goes on where an iterator came to the end of the file before: with what its limit hint still asks for, and

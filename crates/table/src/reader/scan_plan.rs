@@ -65,7 +65,8 @@ impl BlockTableIter {
                 if block.is_mapped() {
                     input.keep(&block, 0, None);
                 } else {
-                    input.keep_cached(&block, self.stored_file.clone().map(|file| (file, handle)));
+                    let context = self.options.read_context(ReadClass::Data);
+                    input.keep_cached(&block, self.stored_file.clone().map(|file| (file, handle, context)));
                 }
             }
             return Ok(Some(block));

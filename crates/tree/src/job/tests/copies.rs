@@ -131,8 +131,8 @@ fn what_is_divided_between_two_levels_is_copied_to_both() {
 }
 
 /// Prints what compactions take with copies and without, each five times in turn. Of 20,000 values of 8 KiB each tenth
-/// is written over; a million of 100 bytes get one more in a thousand. Half of a value compresses. `cargo test --release
-/// -p ferrock-tree --lib -- --ignored --nocapture copies_beside_compressing`
+/// is written over; a million of 100 bytes get one more in a thousand. Half of a value compresses.
+/// `cargo test --release -p ferrock-tree --lib -- --ignored --nocapture copies_beside_compressing`
 #[test]
 #[ignore = "a measurement"]
 fn copies_beside_compressing() {
