@@ -132,6 +132,7 @@ impl BlockTableIter {
         self.rest();
         self.window = Window::new(WindowPolicy::new(&table.options, &options, &**table.loader().file()));
         self.cursor = table.loader().decoder().data_cursor();
+        (self.stored, self.stored_file) = (None, None);
         self.table = Arc::clone(table);
         self.bounds = bounds;
     }
