@@ -2,7 +2,7 @@
 
 use crate::metrics::stalls::StallCounts;
 use crate::options::ColumnFamilyOptions;
-use crate::resting::RestingIterators;
+use crate::resting::{RestingIterators, RestingPlace};
 use crate::super_version::SuperVersionCell;
 use arc_swap::{ArcSwap, Guard};
 use ferrock_base::byte_text::to_bytes;
@@ -29,7 +29,13 @@ pub(crate) struct SuperVersion {
     /// The options of that moment.
     pub(crate) options: Arc<ColumnFamilyOptions>,
     /// Iterators for those that are made next.
-    pub(crate) resting: RestingIterators,
+    pub(crate) resting: RestingIterators<Self>,
+}
+
+impl RestingPlace for SuperVersion {
+    fn resting(&self) -> &RestingIterators<Self> {
+        &self.resting
+    }
 }
 
 /// Counts changes of what readers see that no write makes: files that are taken in, and files that are taken away. What

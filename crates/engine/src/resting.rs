@@ -11,10 +11,9 @@
 //! begins with empty slots, and those of the old one end with it: a resting iterator keeps nothing alive that would not
 //! be.
 //!
-//! At most [`MAX_RESTING`] iterators of the process have a place to rest; others are made and dropped. An iterator has
-//! its place for life, so that using it writes to no memory that threads share.
+//! At most [`MAX_RESTING`] iterators of the process have a permit to rest; others are made and dropped. An iterator has
+//! its permit for life, so that using it writes to no memory that threads share.
 
-use crate::column_family::SuperVersion;
 use crate::snapshot::Snapshot;
 use crate::super_version::thread_ordinal;
 use crate::sync::Slot;
@@ -32,38 +31,49 @@ const SLOTS: usize = 16;
 const MAX_RESTING: usize = 128;
 
 /// What an iterator keeps alive while it is in use: memtables, tables, and the snapshot it reads at.
-#[derive(Default)]
-pub(crate) struct IterOwner {
-    super_version: Option<Arc<SuperVersion>>,
+pub(crate) struct IterOwner<S> {
+    super_version: Option<Arc<S>>,
     _snapshot: Option<Snapshot>,
 }
 
-impl IterOwner {
-    pub(crate) fn new(super_version: &Arc<SuperVersion>, snapshot: Option<Snapshot>) -> Self {
+impl<S> Default for IterOwner<S> {
+    fn default() -> Self {
+        Self { super_version: None, _snapshot: None }
+    }
+}
+
+impl<S> IterOwner<S> {
+    pub(crate) fn new(super_version: &Arc<S>, snapshot: Option<Snapshot>) -> Self {
         Self { super_version: Some(Arc::clone(super_version)), _snapshot: snapshot }
     }
 }
 
+/// What iterators are made over, and rest in: a SuperVersion.
+pub(crate) trait RestingPlace: Sized {
+    /// Those that rest.
+    fn resting(&self) -> &RestingIterators<Self>;
+}
+
 /// An iterator with all that it is used with.
-pub(crate) struct IterCore {
-    pub(crate) iter: DbIterator<Child, IterOwner>,
+pub(crate) struct IterCore<S> {
+    pub(crate) iter: DbIterator<Child, IterOwner<S>>,
     /// Where its placements are counted, as those of the thread that made it.
     pub(crate) reads: (Arc<ReadStats>, usize),
     /// With these options its tables are read.
     pub(crate) table_options: TableReadOptions,
     /// It may rest when it is dropped.
     pub(crate) may_rest: bool,
-    place: Option<RestingPlace>,
+    permit: Option<RestPermit>,
 }
 
-impl IterCore {
+impl<S: RestingPlace> IterCore<S> {
     pub(crate) fn new(
-        iter: DbIterator<Child, IterOwner>,
+        iter: DbIterator<Child, IterOwner<S>>,
         reads: (Arc<ReadStats>, usize),
         table_options: TableReadOptions,
         may_rest: bool,
     ) -> Box<Self> {
-        Box::new(Self { iter, reads, table_options, may_rest, place: None })
+        Box::new(Self { iter, reads, table_options, may_rest, permit: None })
     }
 
     /// Ends an iteration. The iterator rests until the next one, or is dropped.
@@ -71,24 +81,24 @@ impl IterCore {
         if !self.may_rest {
             return;
         }
-        self.place = self.place.take().or_else(RestingPlace::find);
-        if self.place.is_none() {
+        self.permit = self.permit.take().or_else(RestPermit::find);
+        if self.permit.is_none() {
             return;
         }
         // Dropped last: it may be what keeps the slots.
         let Some(owner) = self.iter.rest() else { return };
         if let Some(pinned) = &owner.super_version {
-            pinned.resting.put(thread_ordinal(), self);
+            pinned.resting().put(thread_ordinal(), self);
         }
     }
 }
 
 /// The right to rest.
-struct RestingPlace;
+struct RestPermit;
 
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
 
-impl RestingPlace {
+impl RestPermit {
     #[cold]
     fn find() -> Option<Self> {
         let more = |taken: usize| (taken < MAX_RESTING).then(|| taken + 1);
@@ -96,23 +106,28 @@ impl RestingPlace {
     }
 }
 
-impl Drop for RestingPlace {
+impl Drop for RestPermit {
     fn drop(&mut self) {
         TAKEN.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// The iterators of one SuperVersion that rest.
-#[derive(Default)]
-pub(crate) struct RestingIterators(OnceLock<Box<[PaddedSlot]>>);
+pub(crate) struct RestingIterators<S>(OnceLock<Box<[PaddedSlot<S>]>>);
+
+impl<S> Default for RestingIterators<S> {
+    fn default() -> Self {
+        Self(OnceLock::new())
+    }
+}
 
 /// A slot on a cache line of its own.
 #[repr(align(128))]
-struct PaddedSlot(Slot<IterCore>);
+struct PaddedSlot<S>(Slot<IterCore<S>>);
 
-impl RestingIterators {
+impl<S> RestingIterators<S> {
     /// The iterator that a thread left, if it reads tables so.
-    pub(crate) fn take(&self, thread: usize, table_options: &TableReadOptions) -> Option<Box<IterCore>> {
+    pub(crate) fn take(&self, thread: usize, table_options: &TableReadOptions) -> Option<Box<IterCore<S>>> {
         let slot = &self.0.get()?[thread % SLOTS].0;
         let core = slot.take()?;
         if core.table_options == *table_options {
@@ -122,11 +137,11 @@ impl RestingIterators {
         None
     }
 
-    fn put(&self, thread: usize, core: Box<IterCore>) {
+    fn put(&self, thread: usize, core: Box<IterCore<S>>) {
         let slots = self.0.get_or_init(|| (0..SLOTS).map(|_| PaddedSlot(Slot::new(None))).collect());
         drop(slots[thread % SLOTS].0.swap(Some(core)));
     }
 }
 
-#[cfg(all(test, not(shuttle)))]
+#[cfg(test)]
 mod tests;

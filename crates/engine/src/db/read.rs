@@ -2,6 +2,7 @@
 
 use super::search::{PinnedSlice, blob_view};
 use super::{Db, DbCore};
+use crate::column_family::SuperVersion;
 use crate::options::ReadOptions;
 use crate::resting::IterCore;
 use crate::snapshot::Snapshot;
@@ -36,7 +37,7 @@ use std::sync::Arc;
 /// ```
 pub struct Iter {
     /// `None` when there is nothing but an error.
-    core: Option<Box<IterCore>>,
+    core: Option<Box<IterCore<SuperVersion>>>,
     failure: Option<Error>,
     limit: (u64, LimitReads),
 }
@@ -59,7 +60,7 @@ impl Drop for Iter {
 }
 
 impl Iter {
-    pub(super) fn new(core: Box<IterCore>, options: &ReadOptions) -> Self {
+    pub(super) fn new(core: Box<IterCore<SuperVersion>>, options: &ReadOptions) -> Self {
         Self { core: Some(core), failure: None, limit: (options.limit_hint, options.limit_reads) }
     }
 

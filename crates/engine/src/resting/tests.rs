@@ -1,6 +1,8 @@
 //! Iterators that have rested show what new ones show, and nothing is kept for them.
+#![cfg(not(shuttle))]
 
 use super::*;
+use crate::column_family::SuperVersion;
 use crate::options::{ColumnFamilyOptions, DbOptions, FilterPolicy, ReadOptions};
 use crate::{Db, Iter};
 use ferrock_base::merge::{MergeOperator, StringAppend};
@@ -10,7 +12,7 @@ use ferrock_table::LimitReads;
 
 use std::time::Duration;
 
-/// The places to rest are the process's: one test at a time.
+/// The permits to rest are the process's: one test at a time.
 static ALONE: parking_lot::Mutex<()> = parking_lot::Mutex::new(());
 
 fn open(directory: &tempfile::TempDir, change: impl FnOnce(&mut DbOptions, &mut ColumnFamilyOptions)) -> Db {
@@ -232,15 +234,15 @@ fn the_same_iterator_is_used_again_and_keeps_nothing_alive() {
 }
 
 #[test]
-fn iterators_without_a_place_to_rest_are_dropped() {
+fn iterators_without_a_permit_are_dropped() {
     let _alone = ALONE.lock();
     let directory = tempfile::tempdir().unwrap();
     let db = open(&directory, |_, _| {});
     db.put(b"k", b"v").unwrap();
-    let mut places = Vec::new();
-    while let Some(place) = RestingPlace::find() {
-        places.push(place);
-        assert!(places.len() <= MAX_RESTING);
+    let mut permits = Vec::new();
+    while let Some(permit) = RestPermit::find() {
+        permits.push(permit);
+        assert!(permits.len() <= MAX_RESTING);
     }
     drop(db.iter(&ReadOptions::default()));
     assert!(!rests(&db));
