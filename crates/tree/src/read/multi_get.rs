@@ -32,7 +32,7 @@ impl<'a, P: Pin> MultiGetBatch<'a, P> {
         merge_operator: Option<&'a (dyn MergeOperator + 'static)>,
     ) -> Self {
         let mut sorted: Vec<usize> = (0..keys.len()).collect();
-        sorted.sort_unstable_by(|&a, &b| order.compare(keys[a], keys[b]));
+        sorted.sort_by(|&a, &b| order.compare(keys[a], keys[b]));
         let mut lookups: Vec<LookupKey> = Vec::with_capacity(keys.len());
         let mut contexts: Vec<GetContext<'a, P>> = Vec::with_capacity(keys.len());
         let mut slots = vec![0; keys.len()];
