@@ -7,7 +7,8 @@ use crate::entries_table::EntriesTable;
 use crate::plain::PlainTable;
 use crate::reader::open::{ByKind, open_by_kind};
 use crate::reader::{
-    BlockRead, BlockTable, NeededBlock, RoundReads, ScanBounds, TableLookup, TableReadOptions, TableReaderParams,
+    Approach, BlockRead, BlockTable, NeededBlock, RoundReads, ScanBounds, TableLookup, TableReadOptions,
+    TableReaderParams,
 };
 use crate::table_iter::TableIter;
 use crate::value::ValueSource;
@@ -97,6 +98,20 @@ impl Table {
             Self::Plain(table) => table.get(key, visit).map(|()| None),
             #[cfg(any(test, feature = "test-kinds"))]
             Self::Entries(table) => table.get(key, visit).map(|()| None),
+        }
+    }
+
+    /// Brings a lookup to the block that it searches first, for [`advance`](Self::advance) to go on with.
+    ///
+    /// # Errors
+    /// Those of [`advance`](Self::advance).
+    #[inline]
+    pub fn begin(&self, options: &TableReadOptions, key: &LookupKey, lookup: &mut TableLookup) -> Result<Approach> {
+        match self {
+            Self::Block(table) => lookup.begin(table, options, key),
+            Self::Plain(_) => Ok(Approach::AtBlock),
+            #[cfg(any(test, feature = "test-kinds"))]
+            Self::Entries(_) => Ok(Approach::AtBlock),
         }
     }
 

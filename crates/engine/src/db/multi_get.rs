@@ -19,12 +19,12 @@ use crate::db::search;
 use crate::options::{ReadOptions, ReadTier};
 use crate::super_version::thread_ordinal;
 use ferrock_base::{LookupKey, Result};
-use ferrock_table::{NeededBlock, RoundReads, TableLookup, TableReadOptions, ValuePin};
+use ferrock_table::{Approach, NeededBlock, RoundReads, TableLookup, TableReadOptions, ValuePin};
 use ferrock_tree::blob::FetchBlob;
 use ferrock_tree::iterator::range_tombstones::covering_sequence_in_file;
 use ferrock_tree::read::{GetContext, MultiGetBatch};
 use ferrock_tree::table_cache::TableRef;
-use ferrock_tree::version::{Candidates, FileMetadata};
+use ferrock_tree::version::{Candidates, FileMetadata, UnaskedCandidates};
 use std::sync::Arc;
 
 type Results = Vec<Result<Option<PinnedSlice>>>;
@@ -97,23 +97,32 @@ pub(super) fn as_of_one_moment(core: &DbCore, options: &ReadOptions, families: u
     ReadOptions { snapshot, ..options.clone() }
 }
 
+/// Keys that have come to a block before the first of the blocks is searched. Their blocks are held meanwhile.
+const KEYS_AT_BLOCK: usize = 64;
+
 /// Takes every key of every family as far as it goes, reads what they wait for, and so on until none waits.
 fn search_in_rounds<'f>(core: &DbCore, thread: usize, families: &mut [Family<'f, '_, '_>]) {
     let Some(table_options) = families.first().map(|family| family.search.table_options) else { return };
     let keys = families.iter().map(|family| family.lookups.len()).sum();
     let mut round = RoundReads::new(&*core.env.file_system, table_options, keys);
     for (number, Family { search, lookups, contexts }) in families.iter_mut().enumerate() {
-        let mut asking = 0;
-        for (index, (lookup, context)) in lookups.iter().zip(contexts.iter_mut()).enumerate() {
+        let mut wait = |index: usize, stop: AtBlock<'f>| stop.wait(&mut round, (number, index));
+        let (mut asking, mut nearing) = (0, Vec::with_capacity(lookups.len().min(KEYS_AT_BLOCK)));
+        for (index, lookup) in lookups.iter().enumerate() {
+            let context = &mut contexts[index];
             if !search_memtables(search.pinned, lookup, context) {
                 continue;
             }
             asking += 1;
-            let candidates = search.pinned.version.candidates(lookup);
-            if let Some(stop) = search.resume_opening(candidates, None, lookup, context) {
-                stop.wait(&mut round, (number, index));
+            nearing.push(NearKey { index, candidates: search.pinned.version.candidates_of(lookup), place: None });
+            if let Some(stop) = search.approach(&mut nearing, lookup, context) {
+                wait(index, stop);
+            }
+            if nearing.len() == KEYS_AT_BLOCK {
+                search.search_blocks(lookups, contexts, &mut nearing, &mut wait);
             }
         }
+        search.search_blocks(lookups, contexts, &mut nearing, &mut wait);
         search.data.table_cache.read_stats().note_lookups(thread, asking);
     }
     while !round.is_empty() {
@@ -176,6 +185,13 @@ pub(super) enum Stop<'f> {
     Table(Candidates<'f>, &'f Arc<FileMetadata>),
 }
 
+/// A key that has come to a block in memory, which is not searched yet. It stays where it is: it is much to move.
+struct NearKey<'f> {
+    index: usize,
+    candidates: UnaskedCandidates<'f>,
+    place: Option<TableSearch<'f>>,
+}
+
 /// Where a key's search stands while it waits for a block.
 pub(super) struct AtBlock<'f> {
     pub(super) candidates: Candidates<'f>,
@@ -212,12 +228,8 @@ impl<'f> Search<'f> {
                     }
                 }
             };
-            let outcome =
-                place.table.advance(&self.table_options, lookup, &mut place.lookup, &mut |entry, value, block| {
-                    context.add(entry.sequence, entry.value_type, value, || Some(block.pin()))
-                });
-            match outcome {
-                Ok(None) => context.note_searched(place.file),
+            match self.search(&mut place, lookup, context) {
+                Ok(None) => {}
                 Ok(Some(needed)) => return Some(Stop::Block(AtBlock { candidates, place, needed })),
                 Err(error) => {
                     context.fail(error);
@@ -225,6 +237,93 @@ impl<'f> Search<'f> {
                 }
             }
         }
+    }
+
+    /// Goes with the last key to the first block that it searches. The key is taken out when there is none, by filters
+    /// and indexes, or when it has to wait.
+    #[inline]
+    fn approach(
+        &self,
+        nearing: &mut Vec<NearKey<'f>>,
+        lookup: &'f LookupKey,
+        context: &mut GetContext<'_, ValuePin>,
+    ) -> Option<AtBlock<'f>> {
+        let key = nearing.last_mut()?;
+        let candidates = key.candidates.find();
+        let stop = loop {
+            let Some(file) = context.next_file(candidates) else { break None };
+            let Some(table) = self.data.table_cache.get_ref_if_open(file) else {
+                break self.stop_before(candidates.clone(), file, context);
+            };
+            let place = key.place.insert(self.enter(file, table, lookup, context));
+            match place.table.begin(&self.table_options, lookup, &mut place.lookup) {
+                Ok(Approach::Absent) => context.note_searched(file),
+                Ok(Approach::AtBlock) => return None,
+                Ok(Approach::Needs(needed)) => {
+                    let candidates = candidates.clone();
+                    break key.place.take().map(|place| Stop::Block(AtBlock { candidates, place, needed }));
+                }
+                Err(error) => {
+                    context.fail(error);
+                    break None;
+                }
+            }
+        };
+        nearing.pop();
+        self.open_after(stop?, lookup, context)
+    }
+
+    /// Searches the blocks that keys have come to, and goes on with each key. `wait` is told of those that then wait.
+    fn search_blocks(
+        &self,
+        lookups: &'f [LookupKey],
+        contexts: &mut [GetContext<'_, ValuePin>],
+        nearing: &mut Vec<NearKey<'f>>,
+        wait: &mut impl FnMut(usize, AtBlock<'f>),
+    ) {
+        let places = nearing.iter().filter_map(|key| key.place.as_ref());
+        std::hint::black_box(places.fold(0, |sum, place| sum ^ place.lookup.touch()));
+        for NearKey { index, candidates, place } in &mut *nearing {
+            let (lookup, context) = (&lookups[*index], &mut contexts[*index]);
+            let Some(found) = place else { continue };
+            let candidates = candidates.left();
+            let stop = match self.search(found, lookup, context) {
+                Ok(None) => match context.next_file(candidates) {
+                    Some(file) => self.open_and_resume(candidates.clone(), file, lookup, context),
+                    None => None,
+                },
+                Ok(Some(needed)) => {
+                    let candidates = candidates.clone();
+                    place.take().map(|place| AtBlock { candidates, place, needed })
+                }
+                Err(error) => {
+                    context.fail(error);
+                    None
+                }
+            };
+            if let Some(stop) = stop {
+                wait(*index, stop);
+            }
+        }
+        nearing.clear();
+    }
+
+    /// Goes on in a table, as far as memory goes.
+    #[inline]
+    fn search(
+        &self,
+        place: &mut TableSearch<'f>,
+        lookup: &LookupKey,
+        context: &mut GetContext<'_, ValuePin>,
+    ) -> Result<Option<NeededBlock>> {
+        let TableSearch { file, table, lookup: search } = place;
+        let needed = table.advance(&self.table_options, lookup, search, &mut |entry, value, block| {
+            context.add(entry.sequence, entry.value_type, value, || Some(block.pin()))
+        })?;
+        if needed.is_none() {
+            context.note_searched(file);
+        }
+        Ok(needed)
     }
 
     /// As [`resume`](Self::resume), but opens the tables that are not open.
@@ -236,7 +335,18 @@ impl<'f> Search<'f> {
         lookup: &'f LookupKey,
         context: &mut GetContext<'_, ValuePin>,
     ) -> Option<AtBlock<'f>> {
-        match self.resume(candidates, waited_in, lookup, context)? {
+        self.open_after(self.resume(candidates, waited_in, lookup, context)?, lookup, context)
+    }
+
+    /// Opens the table that a search stopped before, and goes on.
+    #[inline]
+    fn open_after(
+        &self,
+        stop: Stop<'f>,
+        lookup: &'f LookupKey,
+        context: &mut GetContext<'_, ValuePin>,
+    ) -> Option<AtBlock<'f>> {
+        match stop {
             Stop::Block(stop) => Some(stop),
             Stop::Table(candidates, file) => self.open_and_resume(candidates, file, lookup, context),
         }

@@ -75,6 +75,12 @@ impl Version {
 pub struct UnaskedCandidates<'a>(Candidates<'a>);
 
 impl<'a> UnaskedCandidates<'a> {
+    /// The candidates that are left, after [`find`](Self::find).
+    #[inline]
+    pub fn left(&mut self) -> &mut Candidates<'a> {
+        &mut self.0
+    }
+
     /// The candidates. Not inlined, so that it can be counted.
     #[inline(never)]
     pub fn find(&mut self) -> &mut Candidates<'a> {

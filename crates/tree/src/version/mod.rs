@@ -31,7 +31,7 @@ pub use blob_file::BlobFileMetadata;
 pub use builder::VersionBuilder;
 pub use file_metadata::{FileMetadata, FileStatistics};
 pub(crate) use level_targets::multiply;
-pub use lookup::Candidates;
+pub use lookup::{Candidates, UnaskedCandidates};
 pub use overlap::KeyNotBeyondLevel;
 pub(crate) use version::total_size_bytes;
 pub use version::{LevelFiles, ReleaseObserver, Version};

@@ -2,7 +2,7 @@
 
 use super::next_blocks::NextBlocks;
 use super::search::{Outcome, search_block};
-use crate::blocks::{BlockRole, PinnedBlock};
+use crate::blocks::{BlockRef, BlockRole, PinnedBlock};
 use crate::reader::filter_reader::FilterAnswer;
 use crate::reader::resident::{LoadedBlock, LoadedBlocks, NeededBlock};
 use crate::reader::resident_index::IndexSeekResult;
@@ -29,13 +29,26 @@ enum Stage {
 pub struct TableLookup {
     stage: Stage,
     loaded: LoadedBlocks,
+    /// The data block that the index named, found in the cache.
+    found: Option<BlockRef>,
+}
+
+/// How far a lookup comes before it searches a data block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Approach {
+    /// The table has nothing of the key.
+    Absent,
+    /// A block has to be read first.
+    Needs(NeededBlock),
+    /// The block to search is at hand.
+    AtBlock,
 }
 
 impl TableLookup {
     /// A lookup whose key the filter let pass.
     #[inline]
     pub(super) fn behind_filter() -> Self {
-        Self { stage: Stage::Index, loaded: LoadedBlocks::default() }
+        Self { stage: Stage::Index, loaded: LoadedBlocks::default(), found: None }
     }
 
     /// Hands over the block that the lookup waits for, or the error of its read.
@@ -65,26 +78,10 @@ impl TableLookup {
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Result<Option<NeededBlock>> {
         let blocks = &table.blocks;
-        if let Stage::Filter = self.stage {
-            match blocks.ask_filter(options, key, &self.loaded)? {
-                FilterAnswer::MayMatch => self.stage = Stage::Index,
-                FilterAnswer::Absent => return Ok(None),
-                FilterAnswer::Needs(needed) => return Ok(Some(needed)),
-            }
-        }
-        if let Stage::Index = self.stage {
-            let found = blocks.resident_index().find(key.internal_key(), &self.loaded);
-            match found.map_err(|error| blocks.loader().in_file(error))? {
-                IndexSeekResult::Missing(needed) => {
-                    options.may_read()?;
-                    return Ok(Some(needed));
-                }
-                IndexSeekResult::Absent => {
-                    blocks.note_lookup(false);
-                    return Ok(None);
-                }
-                IndexSeekResult::Found(handle) => self.stage = Stage::Data(handle),
-            }
+        match self.approach(blocks, options, key)? {
+            Approach::Absent => return Ok(None),
+            Approach::Needs(needed) => return Ok(Some(needed)),
+            Approach::AtBlock => {}
         }
         match &mut self.stage {
             Stage::Data(handle) => {
@@ -94,6 +91,62 @@ impl TableLookup {
             Stage::NextBlocks(next) => next.search(blocks, options, key, &mut self.loaded, visit),
             Stage::Filter | Stage::Index => Ok(None),
         }
+    }
+
+    /// Goes to the data block that the index names, without searching it: a caller with many keys has the memory of all
+    /// their blocks fetched at once ([`touch`](Self::touch)) before it advances each.
+    ///
+    /// # Errors
+    /// Those of [`advance`](Self::advance).
+    #[inline]
+    pub fn begin(&mut self, table: &BlockTable, options: &TableReadOptions, key: &LookupKey) -> Result<Approach> {
+        let blocks = &table.blocks;
+        let approach = self.approach(blocks, options, key)?;
+        let Stage::Data(handle) = self.stage else { return Ok(approach) };
+        if approach == Approach::AtBlock {
+            self.found = blocks.loader().cache().find(handle, BlockRole::Data);
+            if self.found.is_none() {
+                options.may_read()?;
+                return Ok(Approach::Needs(NeededBlock { handle, role: BlockRole::Data }));
+            }
+        }
+        Ok(approach)
+    }
+
+    /// Reads a byte of the block at hand, so that the processor fetches its end, where a search begins. The fetches of
+    /// many blocks overlap; those of searches one after the other do not.
+    #[inline]
+    #[must_use]
+    pub fn touch(&self) -> u8 {
+        let data = self.found.as_ref().and_then(|block| block.data().ok());
+        data.and_then(|data| data.bytes().last()).copied().unwrap_or(0)
+    }
+
+    /// Asks filter and index.
+    #[inline(always)]
+    fn approach(&mut self, blocks: &TableBlocks, options: &TableReadOptions, key: &LookupKey) -> Result<Approach> {
+        if let Stage::Filter = self.stage {
+            match blocks.ask_filter(options, key, &self.loaded)? {
+                FilterAnswer::MayMatch => self.stage = Stage::Index,
+                FilterAnswer::Absent => return Ok(Approach::Absent),
+                FilterAnswer::Needs(needed) => return Ok(Approach::Needs(needed)),
+            }
+        }
+        if let Stage::Index = self.stage {
+            let found = blocks.resident_index().find(key.internal_key(), &self.loaded);
+            match found.map_err(|error| blocks.loader().in_file(error))? {
+                IndexSeekResult::Missing(needed) => {
+                    options.may_read()?;
+                    return Ok(Approach::Needs(needed));
+                }
+                IndexSeekResult::Absent => {
+                    blocks.note_lookup(false);
+                    return Ok(Approach::Absent);
+                }
+                IndexSeekResult::Found(handle) => self.stage = Stage::Data(handle),
+            }
+        }
+        Ok(Approach::AtBlock)
     }
 
     /// Searches the data block that the index named, if it is in memory.
@@ -111,7 +164,8 @@ impl TableLookup {
         let block = match self.loaded.get(handle) {
             Some(block) => block,
             None => {
-                let Some(found) = loader.cache().find(handle, BlockRole::Data) else {
+                let found = self.found.take().or_else(|| loader.cache().find(handle, BlockRole::Data));
+                let Some(found) = found else {
                     options.may_read()?;
                     return Ok(Some(NeededBlock { handle, role: BlockRole::Data }));
                 };

@@ -27,5 +27,5 @@ mod rounds;
 mod search;
 
 pub use block_read::BlockRead;
-pub use machine::TableLookup;
+pub use machine::{Approach, TableLookup};
 pub use rounds::RoundReads;
