@@ -1,12 +1,14 @@
 //! Blocks that are stored as an input of a merge stores them, and early ends of blocks so that the next ones can be.
 //!
 //! ```text
-//! credit      each copied block +1    each early end -4    each 16th block +1     between 0 and 32, at first 16
+//! credit      each copied block +1    each early end -4    each 16th block +1     between 0 and 32, at first 3
+//! price       an early end behind which no block is copied: the next one takes 8, 16 ... 32
 //! patience    a look in vain: the next 1, 2, 4 ... 64 blocks that inputs come to are not looked at
 //! ```
 //!
 //! An early end costs an entry of the index and some compression, and pays where blocks behind it are copied. So there
-//! is about one for four blocks that were copied. Where entries of several inputs alternate, there is soon no look at
+//! is about one for four blocks that were copied, and next to none where blocks have another size or form than those of
+//! the inputs, so that none is ever equal. Where entries of several inputs alternate, there is soon no look at
 //! most of the blocks that inputs come to: a look compares keys of all inputs.
 //!
 //! However little a block has, it may end early. A new key among keys of one size moves all ends of blocks by an entry,
@@ -20,9 +22,8 @@ use bytes::Bytes;
 use ferrock_base::InternalComparator;
 use std::sync::Arc;
 
-const FIRST_CREDIT: u32 = 16;
 const MOST_CREDIT: u32 = 32;
-/// What an early end takes of the credit.
+/// What an early end takes of the credit, where the one before was of use.
 const PRICE: u32 = 4;
 /// Blocks that are cut for each credit that is not earned by a copy.
 const BLOCKS_PER_CREDIT: u32 = 16;
@@ -37,6 +38,11 @@ pub(super) struct Copying {
     /// False where other rules say where blocks end.
     may_end_early: bool,
     credit: u32,
+    price: u32,
+    /// The open block ends early.
+    ended_early: bool,
+    /// The block behind an early end is not cut yet.
+    awaits_copy: bool,
     cut_blocks: u32,
     /// Blocks of inputs that are not looked at, and as how many they were set.
     skipped: u32,
@@ -53,7 +59,10 @@ impl Copying {
             stored: Arc::clone(stored),
             copied: CopiedBlocks::default(),
             may_end_early: cut.may_end_early(),
-            credit: FIRST_CREDIT,
+            credit: PRICE - 1,
+            price: PRICE,
+            ended_early: false,
+            awaits_copy: false,
             cut_blocks: 0,
             skipped: 0,
             next_skipped: 1,
@@ -68,7 +77,15 @@ impl Copying {
         if self.cut_blocks >= BLOCKS_PER_CREDIT {
             (self.cut_blocks, self.credit) = (0, (self.credit + 1).min(MOST_CREDIT));
         }
-        let payload = self.stored.find(block)?;
+        let found = self.stored.find(block);
+        if self.ended_early {
+            // This is the block that was ended.
+            (self.ended_early, self.awaits_copy) = (false, true);
+        } else if self.awaits_copy {
+            self.awaits_copy = false;
+            self.price = if found.is_some() { PRICE } else { (2 * self.price).min(MOST_CREDIT) };
+        }
+        let payload = found?;
         self.credit = (self.credit + 1).min(MOST_CREDIT);
         let payload = payload.filter(|_| self.stored.copies())?;
         let bytes = payload.bytes().map_or(block.len(), Bytes::len) as u64;
@@ -85,7 +102,7 @@ impl Copying {
     #[cold]
     #[inline(never)]
     fn look(&mut self, internal_key: &[u8], order: &InternalComparator) -> bool {
-        if !self.may_end_early || self.credit < PRICE || self.skipped > 0 {
+        if !self.may_end_early || self.credit < self.price || self.skipped > 0 {
             self.skipped = self.skipped.saturating_sub(1);
             self.stored.skip_news();
             return false;
@@ -96,7 +113,8 @@ impl Copying {
             return false;
         }
         self.next_skipped = 1;
-        self.credit -= PRICE;
+        self.credit -= self.price;
+        self.ended_early = true;
         true
     }
 
