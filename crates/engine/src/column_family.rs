@@ -36,6 +36,10 @@ impl RestingPlace for SuperVersion {
     fn resting(&self) -> &RestingIterators<Self> {
         &self.resting
     }
+    /// An iterator has the tombstones of the memtable that there were when it was made.
+    fn is_fit_for_rest(&self) -> bool {
+        self.memtable.num_range_deletes() == 0
+    }
 }
 
 /// Counts changes of what readers see that no write makes: files that are taken in, and files that are taken away. What

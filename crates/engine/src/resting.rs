@@ -42,6 +42,12 @@ impl<S> Default for IterOwner<S> {
     }
 }
 
+impl<S: RestingPlace> IterOwner<S> {
+    fn is_fit_for_rest(&self) -> bool {
+        self.super_version.as_ref().is_some_and(|pinned| pinned.is_fit_for_rest())
+    }
+}
+
 impl<S> IterOwner<S> {
     pub(crate) fn new(super_version: &Arc<S>, snapshot: Option<Snapshot>) -> Self {
         Self { super_version: Some(Arc::clone(super_version)), _snapshot: snapshot }
@@ -52,6 +58,8 @@ impl<S> IterOwner<S> {
 pub(crate) trait RestingPlace: Sized {
     /// Those that rest.
     fn resting(&self) -> &RestingIterators<Self>;
+    /// False where iterators that rested would not show what new ones do.
+    fn is_fit_for_rest(&self) -> bool;
 }
 
 /// An iterator with all that it is used with.
@@ -78,7 +86,8 @@ impl<S: RestingPlace> IterCore<S> {
 
     /// Ends an iteration. The iterator rests until the next one, or is dropped.
     pub(crate) fn end(mut self: Box<Self>) {
-        if !self.may_rest {
+        // No two reads have the same deadline.
+        if !self.may_rest || self.table_options.deadline_us > 0 || !self.iter.owner().is_fit_for_rest() {
             return;
         }
         self.permit = self.permit.take().or_else(RestPermit::find);

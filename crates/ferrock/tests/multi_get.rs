@@ -392,3 +392,38 @@ fn a_block_that_cannot_be_read_fails_its_own_keys() {
         }
     }
 }
+
+/// With few files open, a lookup that may not read ends at the first table that is not open, in a batch as alone.
+#[test]
+fn a_batch_that_may_not_read_opens_no_table() {
+    let mut options = options_on(Arc::new(MemoryFileSystem::new()));
+    options.max_open_files = 20;
+    let db = Db::open_cf("/db", options, vec![("default".to_owned(), family_options())]).unwrap().0;
+    let tables = 45;
+    for table in 0..tables {
+        for shared in 0..4 {
+            db.merge(&key(shared), b"operand").unwrap();
+        }
+        db.put(&key(100 + table), b"value").unwrap();
+        db.flush().unwrap();
+    }
+    let keys: Vec<Vec<u8>> = (0..4).chain(100..100 + tables).map(key).collect();
+    let mut random = Random::new(3);
+    let in_memory = ReadOptions { read_tier: ReadTier::BlockCacheOnly, ..ReadOptions::default() };
+    let family = db.default_column_family().unwrap();
+    let mut incomplete = 0;
+    for _ in 0..60 {
+        // Other tables are open each time, and all blocks are in the cache.
+        for _ in 0..random.below(30) {
+            db.get(&keys[random.below(keys.len() as u64) as usize]).unwrap();
+        }
+        let said = |result: ferrock::Result<Option<ferrock::PinnedSlice>>| {
+            result.map(|value| value.map(|value| value.to_vec())).map_err(|error| error.kind())
+        };
+        let alone: Vec<_> = keys.iter().map(|key| said(db.get_with(&in_memory, key))).collect();
+        let batch: Vec<_> = db.multi_get_cf(&family, &in_memory, &slices(&keys)).into_iter().map(said).collect();
+        assert_eq!(batch, alone);
+        incomplete += batch.iter().filter(|result| result.is_err()).count();
+    }
+    assert!(incomplete > 100, "{incomplete}");
+}

@@ -310,14 +310,16 @@ impl StoredInput {
         self.keep_as(block, place.map_or(KeptPayload::OfNoUse, in_file));
     }
 
-    /// Keeps a block, in which the input stands, in place of the oldest one of the input.
+    /// Keeps a block, in which the input stands, in place of as many of its older ones as there is no room for.
     fn keep_as(&self, block: &BlockRef, payload: KeptPayload) {
         let bytes = 2 * block.data().map_or(0, |block| block.bytes().len());
         let mut kept = self.all.kept.lock();
         let Kept { inputs, bytes: all_bytes, last } = &mut *kept;
         let Some(input) = inputs.get_mut(self.number) else { return };
-        let dropped = if input.blocks.len() >= BLOCKS_PER_INPUT { input.blocks.pop_front() } else { None };
-        *all_bytes -= dropped.as_ref().map_or(0, |dropped| dropped.bytes);
+        while input.blocks.len() >= BLOCKS_PER_INPUT || *all_bytes + bytes > MOST_BYTES {
+            let Some(dropped) = input.blocks.pop_front() else { break };
+            *all_bytes -= dropped.bytes;
+        }
         input.is_known = *all_bytes + bytes <= MOST_BYTES;
         if input.is_known {
             (*all_bytes, *last) = (*all_bytes + bytes, self.number);

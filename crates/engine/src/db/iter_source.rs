@@ -8,7 +8,7 @@ use super::read::Iter;
 use super::search::view_for;
 use crate::column_family::{ColumnFamilyData, SuperVersion};
 use crate::options::ReadOptions;
-use crate::resting::{IterCore, IterOwner};
+use crate::resting::{IterCore, IterOwner, RestingPlace};
 use crate::snapshot::Snapshot;
 use crate::super_version::thread_ordinal;
 use ferrock_base::Result;
@@ -50,8 +50,7 @@ impl Moment {
     /// The iterator that rests where one of these options would be made of the same things.
     fn wake_resting(&self, options: &ReadOptions) -> Option<Iter> {
         let (thread, pinned) = (thread_ordinal(), &self.pinned);
-        // Its tombstones of the memtable are those of an earlier time.
-        if pinned.memtable.num_range_deletes() > 0 {
+        if !pinned.is_fit_for_rest() {
             return None;
         }
         let mut core = pinned.resting.take(thread, &options.for_table())?;

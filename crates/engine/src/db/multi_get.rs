@@ -288,10 +288,10 @@ impl<'f> Search<'f> {
             let Some(found) = place else { continue };
             let candidates = candidates.left();
             let stop = match self.search(found, lookup, context) {
-                Ok(None) => match context.next_file(candidates) {
-                    Some(file) => self.open_and_resume(candidates.clone(), file, lookup, context),
-                    None => None,
-                },
+                Ok(None) => {
+                    let next = context.next_file(candidates);
+                    next.and_then(|file| self.go_on(candidates.clone(), file, lookup, context))
+                }
                 Ok(Some(needed)) => {
                     let candidates = candidates.clone();
                     place.take().map(|place| AtBlock { candidates, place, needed })
@@ -306,6 +306,26 @@ impl<'f> Search<'f> {
             }
         }
         nearing.clear();
+    }
+
+    /// Goes on with a key in the table of a file, and in those behind it.
+    fn go_on(
+        &self,
+        candidates: Candidates<'f>,
+        file: &'f Arc<FileMetadata>,
+        lookup: &'f LookupKey,
+        context: &mut GetContext<'_, ValuePin>,
+    ) -> Option<AtBlock<'f>> {
+        match self.data.table_cache.get_ref_if_open(file) {
+            Some(table) => {
+                let place = self.enter(file, table, lookup, context);
+                self.resume_opening(candidates, Some(place), lookup, context)
+            }
+            None => {
+                let stop = self.stop_before(candidates, file, context)?;
+                self.open_after(stop, lookup, context)
+            }
+        }
     }
 
     /// Goes on in a table, as far as memory goes.

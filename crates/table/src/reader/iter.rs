@@ -123,6 +123,7 @@ impl BlockTableIter {
         self.plan = ReadPlan::default();
         self.plan.set_planning(self.options.pauses);
         self.pausing = Pausing::default();
+        self.scratch = Vec::new();
         self.error = None;
     }
 

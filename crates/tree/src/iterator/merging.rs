@@ -487,6 +487,11 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         }
     }
 
+    /// Bytes of the buffer that keys were made in.
+    pub(super) fn longest_scratch(&self) -> usize {
+        self.scratch.capacity()
+    }
+
     /// Lets go of what the children have in memory of their sources. The merge is as if just made, without a limit.
     pub fn rest(&mut self) {
         self.leave_position();

@@ -18,11 +18,19 @@ const MAX_KEPT_BYTES: usize = 4 << 10;
 const MAX_CHILDREN: usize = 32;
 
 impl<I: TombstoneIterator, O: Default> DbIterator<I, O> {
+    /// What keeps memtables and tables alive.
+    pub fn owner(&self) -> &O {
+        &self._owner
+    }
+
     /// Ends the iteration and gives up its owner; `None` when the iterator is not one that may rest: it has failed, it
     /// pauses, or it has grown large.
     pub fn rest(&mut self) -> Option<O> {
-        let is_large = self.saved_key.capacity().max(self.target.capacity()) > MAX_KEPT_BYTES
-            || self.inner.children.len() > MAX_CHILDREN;
+        let bounds = [&self.options.lower_bound, &self.options.upper_bound];
+        let keys = [&self.saved_key, &self.target].into_iter().chain(bounds.into_iter().flatten());
+        let is_large = keys.map(Vec::capacity).any(|bytes| bytes > MAX_KEPT_BYTES)
+            || self.inner.children.len() > MAX_CHILDREN
+            || self.inner.longest_scratch() > MAX_KEPT_BYTES;
         if is_large || self.pausing.is_on() || self.inner.pausing.is_on() || self.is_paused() || self.status().is_err()
         {
             return None;
