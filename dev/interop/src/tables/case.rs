@@ -232,8 +232,8 @@ impl Case {
                 || family.is_coupled && !family.has_filter_keys
                     && matches!(property.name, "filter_size" | "index_size" | "top_level_index_size")
                 || !family.own.is_empty() && (property.is_size || follows_own_options(property.name))
-                // RocksDB writes 0 into tables with a dictionary; in others blocks may end early, so that the next are copied.
-                || property.name == "num_data_blocks" && (family.has_dictionary || property.name != "data_size")
+                // RocksDB writes 0 into tables with a dictionary.
+                || property.name == "num_data_blocks" && family.has_dictionary
                 || is_old && is_newer(property.name)
         })
     }
