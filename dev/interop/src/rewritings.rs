@@ -9,7 +9,7 @@ use crate::c_engine::CEngine;
 use crate::engine::{Engine, OpenMode, Outcome};
 use crate::fetch::Fetched;
 use crate::golden::{named, unpack, worker};
-use crate::properties::{self, Property, Table};
+use crate::properties::{self, Property, Table, follows_early_ends};
 use crate::runner::in_parallel;
 use crate::settings::Settings;
 use serde_json::{Value, json};
@@ -82,8 +82,9 @@ fn compare(fetched: &Fetched, directory: &Path, database: &GoldenDatabase, resul
     result.tables = mine.len();
     result.properties = mine.iter().map(|table| properties::compared(&table.properties).len()).sum();
     let allowed = || ALLOWED.iter().filter(|(form, ..)| database.name.contains(form));
-    let differences = properties::differences(&mine, &other, |table, property| {
-        if follows_the_compressor(table, property) {
+    let differences = properties::differences(&mine, &other, |table, other, property| {
+        if follows_the_compressor(table, property) || follows_early_ends(&table.properties, &other.properties, property)
+        {
             result.sizes.push(format!("{} {}", property.name, property.value));
             return true;
         }

@@ -216,7 +216,7 @@ impl Case {
     }
 
     fn compare(&self, ours: &[Table], theirs: &[Table]) -> Vec<String> {
-        properties::differences(ours, theirs, |table, property| {
+        properties::differences(ours, theirs, |table, other, property| {
             let family = FAMILIES.iter().position(|name| *name == table.family);
             let Some(family) = family.and_then(|number| self.families.get(number)) else { return false };
             let is_old = self.job.release == Release::Old;
@@ -234,6 +234,7 @@ impl Case {
                 || !family.own.is_empty() && (property.is_size || follows_own_options(property.name))
                 // RocksDB writes 0 into tables with a dictionary.
                 || property.name == "num_data_blocks" && family.has_dictionary
+                || properties::follows_early_ends(&table.properties, &other.properties, property)
                 || is_old && is_newer(property.name)
         })
     }
