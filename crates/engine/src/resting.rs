@@ -5,8 +5,7 @@
 //!                              ^ holds memtables and version, not the SuperVersion
 //! ```
 //!
-//! Making an iterator over six tables, placing it for the first time and dropping it took half the instructions of a
-//! short scan (docs/benchmarks.md). One that is dropped goes into the slot of its thread, without blocks and bytes of
+//! Making an iterator and dropping it took a third of the instructions of a scan of ten rows (docs/benchmarks.md). One that is dropped goes into the slot of its thread, without blocks and bytes of
 //! files; the next one of the thread takes it, if the options of its reads of tables are the same. A new SuperVersion
 //! begins with empty slots, and those of the old one end with it: a resting iterator keeps nothing alive that would not
 //! be.

@@ -420,6 +420,24 @@ mod tests {
         assert!(stored.find(&block(b"other")).is_some());
     }
 
+    #[test]
+    fn large_blocks_take_the_place_of_older_ones() {
+        let (stored, inputs) = two_inputs();
+        for number in 0..10u8 {
+            for (input, of_input) in inputs.iter().zip([0, 100]) {
+                let value = vec![of_input + number; 500 << 10];
+                input.keep(&held(&value), LZ4, Some(Bytes::from(vec![number])));
+                assert!(stored.find(&block(&value)).is_some(), "block {number} of the input from {of_input}");
+                assert!(stored.memory_bytes() <= MOST_BYTES);
+            }
+        }
+        let value = vec![7; MOST_BYTES / 2 + 1];
+        inputs[0].keep(&held(&value), LZ4, None);
+        assert!(stored.find(&block(&value)).is_none() && stored.memory_bytes() <= MOST_BYTES, "it has no room at all");
+        inputs[0].keep(&held(b"small"), LZ4, None);
+        assert!(stored.find(&block(b"small")).is_some());
+    }
+
     /// A file that has another block than the cache, or none.
     #[derive(Debug)]
     struct File(Option<&'static [u8]>);

@@ -247,3 +247,31 @@ fn iterators_without_a_permit_are_dropped() {
     drop(db.iter(&ReadOptions::default()));
     assert!(!rests(&db));
 }
+
+#[test]
+fn iterators_that_would_not_be_used_again_do_not_rest() {
+    let _alone = ALONE.lock();
+    let directory = tempfile::tempdir().unwrap();
+    let db = open(&directory, |_, _| {});
+    db.put(b"k", b"v").unwrap();
+    let rests_after = |options: ReadOptions, target: &[u8]| {
+        let mut iter = db.iter(&options);
+        iter.seek(target);
+        drop(iter);
+        rests(&db)
+    };
+    let long = vec![b'z'; 8 << 10];
+    assert!(!rests_after(ReadOptions::default(), &long), "its target takes memory");
+    assert!(!rests_after(ReadOptions { upper_bound: Some(long.clone()), ..ReadOptions::default() }, b"k"));
+    assert!(!rests_after(ReadOptions { lower_bound: Some(long), ..ReadOptions::default() }, b"k"));
+    assert!(!rests_after(ReadOptions { deadline: Duration::from_secs(1 << 40), ..ReadOptions::default() }, b"k"));
+    assert!(rests_after(ReadOptions::default(), b"k"));
+    drop(db.iter(&ReadOptions { verify_checksums: false, ..ReadOptions::default() }));
+    db.delete_range(b"x", b"y").unwrap();
+    let mut iter = db.iter(&ReadOptions::default());
+    iter.seek(b"a");
+    assert_eq!(iter.key(), b"k");
+    let resting = rests(&db);
+    drop(iter);
+    assert_eq!(rests(&db), resting, "none is added over range deletions");
+}

@@ -30,6 +30,17 @@ const BLOCKS_PER_CREDIT: u32 = 16;
 /// Blocks of inputs that are passed over after looks in vain, at most.
 const MOST_SKIPPED: u32 = 64;
 
+/// What is known of the block that ended early last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EarlyEnd {
+    /// Whether it was of use, or there was none.
+    Judged,
+    /// It is being cut.
+    Open,
+    /// The block behind it, which tells, is not cut yet.
+    Behind,
+}
+
 /// Copies blocks into one table.
 #[derive(Debug)]
 pub(super) struct Copying {
@@ -39,10 +50,7 @@ pub(super) struct Copying {
     may_end_early: bool,
     credit: u32,
     price: u32,
-    /// The open block ends early.
-    ended_early: bool,
-    /// The block behind an early end is not cut yet.
-    awaits_copy: bool,
+    last_early_end: EarlyEnd,
     cut_blocks: u32,
     /// Blocks of inputs that are not looked at, and as how many they were set.
     skipped: u32,
@@ -61,8 +69,7 @@ impl Copying {
             may_end_early: cut.may_end_early(),
             credit: PRICE - 1,
             price: PRICE,
-            ended_early: false,
-            awaits_copy: false,
+            last_early_end: EarlyEnd::Judged,
             cut_blocks: 0,
             skipped: 0,
             next_skipped: 1,
@@ -78,13 +85,14 @@ impl Copying {
             (self.cut_blocks, self.credit) = (0, (self.credit + 1).min(MOST_CREDIT));
         }
         let found = self.stored.find(block);
-        if self.ended_early {
-            // This is the block that was ended.
-            (self.ended_early, self.awaits_copy) = (false, true);
-        } else if self.awaits_copy {
-            self.awaits_copy = false;
-            self.price = if found.is_some() { PRICE } else { (2 * self.price).min(MOST_CREDIT) };
-        }
+        self.last_early_end = match self.last_early_end {
+            EarlyEnd::Open => EarlyEnd::Behind,
+            EarlyEnd::Behind => {
+                self.price = if found.is_some() { PRICE } else { (2 * self.price).min(MOST_CREDIT) };
+                EarlyEnd::Judged
+            }
+            EarlyEnd::Judged => EarlyEnd::Judged,
+        };
         let payload = found?;
         self.credit = (self.credit + 1).min(MOST_CREDIT);
         let payload = payload.filter(|_| self.stored.copies())?;
@@ -114,7 +122,7 @@ impl Copying {
         }
         self.next_skipped = 1;
         self.credit -= self.price;
-        self.ended_early = true;
+        self.last_early_end = EarlyEnd::Open;
         true
     }
 

@@ -488,7 +488,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
     }
 
     /// Bytes of the buffer that keys were made in.
-    pub(super) fn longest_scratch(&self) -> usize {
+    pub(super) fn scratch_capacity(&self) -> usize {
         self.scratch.capacity()
     }
 

@@ -17,8 +17,9 @@ const FIRST_START: usize = 4;
 /// Room is made for no more lookups at once.
 const MOST_EXPECTED: usize = 256;
 
-/// Hashes a table's address and an offset, which no program chooses: the hash that resists chosen keys took 3 % of a
-/// batch.
+/// Hashes a table's address and an offset, which no program chooses, without resistance to chosen keys. With it, and room
+/// for all waiters from the start, a batch of 32 keys over blocks in LZ4 takes 2.9 % fewer instructions (callgrind over
+/// `rocksdb_batched_multi_get_cf`, `ab --bench multireadrandom --num 100000 --compression lz4 --cache_mb 4`).
 #[derive(Default)]
 struct PlaceHasher(u64);
 
@@ -106,7 +107,7 @@ impl<'f, W> RoundReads<'f, W> {
     pub fn add(&mut self, table: &Arc<BlockTable>, needed: NeededBlock, waiter: W) {
         let number = self.waiters.len();
         if number == 0 {
-            // Grown one by one they would be moved five times, which took 4 % of a batch of 32 keys.
+            // Grown one by one they would be moved five times. See also `PlaceHasher`.
             let expected = self.expected.min(MOST_EXPECTED);
             self.waiters.reserve(expected);
             self.reads.reserve(expected);

@@ -30,7 +30,7 @@ impl<I: TombstoneIterator, O: Default> DbIterator<I, O> {
         let keys = [&self.saved_key, &self.target].into_iter().chain(bounds.into_iter().flatten());
         let is_large = keys.map(Vec::capacity).any(|bytes| bytes > MAX_KEPT_BYTES)
             || self.inner.children.len() > MAX_CHILDREN
-            || self.inner.longest_scratch() > MAX_KEPT_BYTES;
+            || self.inner.scratch_capacity() > MAX_KEPT_BYTES;
         if is_large || self.pausing.is_on() || self.inner.pausing.is_on() || self.is_paused() || self.status().is_err()
         {
             return None;
@@ -55,8 +55,6 @@ impl<I: TombstoneIterator, O: Default> DbIterator<I, O> {
     /// would be if they were made now.
     pub fn wake(&mut self, owner: O, change: impl FnOnce(&mut DbIteratorOptions)) {
         change(&mut self.options);
-        let options = &mut self.options;
-        options.max_sequential_skip_in_iterations = options.max_sequential_skip_in_iterations.max(1);
         self._owner = owner;
         let is_limited = self.options.limits_scans();
         if is_limited || self.has_limited_children {
