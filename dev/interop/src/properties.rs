@@ -129,8 +129,8 @@ fn seqno_times(properties: &TableProperties) -> String {
     }
 }
 
-/// True for a number of data blocks that is larger by at most a sixteenth, and one: a compaction of Ferrock ends a block
-/// early where the blocks behind it can then be copied from an input, which RocksDB does not.
+/// True for a number of data blocks that is larger by at most a sixteenth, and one: a compaction of Ferrock ends a
+/// block early where the blocks behind it can then be copied from an input, which RocksDB does not.
 pub fn follows_early_ends(ours: &TableProperties, theirs: &TableProperties, property: &Property) -> bool {
     let least = theirs.num_data_blocks;
     property.name == "num_data_blocks"

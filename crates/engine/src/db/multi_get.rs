@@ -97,8 +97,8 @@ pub(super) fn as_of_one_moment(core: &DbCore, options: &ReadOptions, families: u
     ReadOptions { snapshot, ..options.clone() }
 }
 
-/// Keys that have come to a block before the first of the blocks is searched. Their blocks are held meanwhile, also past
-/// the capacity of the cache: 256 KiB of blocks of 4 KiB. Batches of 32 were measured, larger ones were not.
+/// Keys that have come to a block before the first of the blocks is searched. Their blocks are held meanwhile, also
+/// past the capacity of the cache: 256 KiB of blocks of 4 KiB. Batches of 32 were measured, larger ones were not.
 const KEYS_AT_BLOCK: usize = 64;
 
 /// Takes every key of every family as far as it goes, reads what they wait for, and so on until none waits.
