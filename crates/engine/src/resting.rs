@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Making an iterator and dropping it took a third of the instructions of a scan of ten rows (docs/benchmarks.md). One
-//! that is dropped goes into the slot of its thread, without blocks and bytes of files; the next one of the thread takes
-//! it, if the options of its reads of tables are the same. A new SuperVersion begins with empty slots, and those of the
-//! old one end with it: a resting iterator keeps nothing alive that would not be.
+//! that is dropped goes into the slot of its thread, without blocks and bytes of files; the next one of the thread
+//! takes it, if the options of its reads of tables are the same. A new SuperVersion begins with empty slots, and those
+//! of the old one end with it: a resting iterator keeps nothing alive that would not be.
 //!
 //! At most [`MAX_RESTING`] iterators of the process have a permit to rest; others are made and dropped. An iterator has
 //! its permit for life, so that using it writes to no memory that threads share.

@@ -18,8 +18,8 @@ const FIRST_START: usize = 4;
 const MOST_EXPECTED: usize = 256;
 
 /// Hashes a table's address and an offset, which no program chooses, without resistance to chosen keys. With it, and
-/// room for all waiters from the start, a batch of 32 keys over blocks in LZ4 takes 2.9 % fewer instructions (callgrind over
-/// `rocksdb_batched_multi_get_cf`, `ab --bench multireadrandom --num 100000 --compression lz4 --cache_mb 4`).
+/// room for all waiters from the start, a batch of 32 keys over blocks in LZ4 takes 2.9 % fewer instructions (callgrind
+/// over `rocksdb_batched_multi_get_cf`, `ab --bench multireadrandom --num 100000 --compression lz4 --cache_mb 4`).
 #[derive(Default)]
 struct PlaceHasher(u64);
 
