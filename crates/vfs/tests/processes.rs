@@ -16,6 +16,7 @@ use ferrock_vfs::{FileSystem, PosixFileSystem, RandomAccessOptions, WritableOpti
 
 const CHILD: &str = "FERROCK_VFS_TEST_CHILD";
 const DIR: &str = "FERROCK_VFS_TEST_DIR";
+const APPENDS: &str = "FERROCK_VFS_TEST_APPENDS";
 const PATTERN_BYTES: usize = 8 << 20;
 
 fn log_options(preallocate_bytes: u64) -> WritableOptions {
@@ -73,9 +74,48 @@ fn child() {
     }
 }
 
-/// The length of the append that starts at a position.
-fn record_bytes(at: usize, largest: usize) -> usize {
-    at * 7919 % largest + 1
+/// Which appends a writer makes.
+#[derive(Clone, Copy)]
+struct Appends {
+    preallocate_bytes: u64,
+    largest: usize,
+    /// So many appends at the beginning are followed by a sync each.
+    synced: usize,
+    /// Each ends six bytes before the end of a page, so that the header of the next lies in two pages.
+    to_page_ends: bool,
+}
+
+impl Appends {
+    const fn new(preallocate_bytes: u64, largest: usize) -> Self {
+        Self { preallocate_bytes, largest, synced: 0, to_page_ends: false }
+    }
+
+    /// After so many syncs the log is written by calls, into space that was reserved.
+    const fn after_syncs(largest: usize) -> Self {
+        Self { synced: 20, ..Self::new(0, largest) }
+    }
+
+    /// The length of the append that starts at a position.
+    fn bytes(&self, at: usize) -> usize {
+        let bytes = at * 7919 % self.largest + 1;
+        if self.to_page_ends { (at + 6 + bytes).next_multiple_of(4096) - 6 - at } else { bytes }
+    }
+
+    /// Few are acknowledged, so that the kill finds the writer copying and not printing.
+    fn are_acknowledged_once(&self) -> bool {
+        self.largest > 10_000 || self.synced > 0
+    }
+
+    fn to_variables(self) -> String {
+        format!("{} {} {} {}", self.preallocate_bytes, self.largest, self.synced, u8::from(self.to_page_ends))
+    }
+
+    fn from_variables(text: &str) -> Self {
+        let numbers: Vec<u64> = text.split(' ').map(|number| number.parse().unwrap()).collect();
+        let [preallocate_bytes, largest, synced, to_page_ends] = numbers[..] else { panic!("{text}") };
+        let (largest, synced) = (largest as usize, synced as usize);
+        Self { preallocate_bytes, largest, synced, to_page_ends: to_page_ends > 0 }
+    }
 }
 
 /// True when `left` holds an append wholly up to some log block, and from there on zeros wherever a header would start.
@@ -100,17 +140,22 @@ fn is_published_front_to_back(at: usize, left: &[u8], wrote: &[u8]) -> bool {
 
 fn append_until_killed(dir: &Path) {
     let contents = pattern(PATTERN_BYTES, 11);
-    let largest: usize = std::env::var("LARGEST").unwrap().parse().unwrap();
-    let preallocate: u64 = std::env::var("PREALLOCATE").unwrap().parse().unwrap();
-    let mut file = PosixFileSystem::new().create_writable(&dir.join("000004.log"), &log_options(preallocate)).unwrap();
+    let appends = Appends::from_variables(&std::env::var(APPENDS).unwrap());
+    let options = log_options(appends.preallocate_bytes);
+    let mut file = PosixFileSystem::new().create_writable(&dir.join("000004.log"), &options).unwrap();
     let mut at = 0;
     let mut line = String::new();
-    while at < contents.len() {
-        let step = record_bytes(at, largest).min(contents.len() - at);
+    for count in 1.. {
+        let step = appends.bytes(at).min(contents.len() - at);
+        if step == 0 {
+            break;
+        }
         file.append(&contents[at..at + step]).unwrap();
         at += step;
-        // Large appends are acknowledged once, so that the kill finds the writer copying and not printing.
-        if at % 13 == 0 && largest < 10_000 || at == step {
+        if count <= appends.synced {
+            file.sync().unwrap();
+        }
+        if at % 13 == 0 && !appends.are_acknowledged_once() || count == 1.max(appends.synced) {
             line.clear();
             std::fmt::Write::write_fmt(&mut line, format_args!("ACK {at}\n")).unwrap();
             std::io::stdout().write_all(line.as_bytes()).unwrap();
@@ -129,13 +174,20 @@ fn a_killed_writer_leaves_its_bytes_and_zeros() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("000004.log");
     let contents = pattern(PATTERN_BYTES, 11);
-    let setups = [("0", "700"), ("1", "25000"), ("4194304", "30000"), ("70000", "300"), ("1", "90000")];
-    for (round, (preallocate, largest)) in setups.into_iter().cycle().take(50).enumerate() {
-        let variables = [("PREALLOCATE", preallocate), ("LARGEST", largest)];
-        let largest: usize = largest.parse().unwrap();
-        let (mut child, mut output) = spawn("append", dir.path(), &variables);
+    let setups = [
+        Appends::new(0, 700),
+        Appends::new(1, 25_000),
+        Appends::new(4 << 20, 30_000),
+        Appends::new(70_000, 300),
+        Appends::new(1, 90_000),
+        Appends::after_syncs(30_000),
+        Appends::after_syncs(250_000),
+        Appends { to_page_ends: true, ..Appends::after_syncs(9000) },
+    ];
+    for (round, appends) in setups.into_iter().cycle().take(120).enumerate() {
+        let (mut child, mut output) = spawn("append", dir.path(), &[(APPENDS, &appends.to_variables())]);
         let mut acknowledged = 0;
-        for _ in 0..(if largest > 10_000 { 0 } else { round * 30 }) + 1 {
+        for _ in 0..(if appends.are_acknowledged_once() { 0 } else { round * 12 }) + 1 {
             acknowledged = wait_for(&mut output, "ACK ").parse().unwrap();
         }
         std::thread::sleep(std::time::Duration::from_micros(round as u64 * 53 % 2500));
@@ -150,14 +202,14 @@ fn a_killed_writer_leaves_its_bytes_and_zeros() {
         let left = std::fs::read(&path).unwrap();
         let mut same = 0;
         while same < contents.len() {
-            let end = (same + record_bytes(same, largest)).min(contents.len());
+            let end = (same + appends.bytes(same)).min(contents.len());
             if left.get(same..end) != Some(&contents[same..end]) {
                 break;
             }
             same = end;
         }
         assert!(same >= acknowledged, "round {round}: {same} bytes of {acknowledged} acknowledged");
-        let end = (same + record_bytes(same, largest)).min(contents.len()).min(left.len());
+        let end = (same + appends.bytes(same)).min(contents.len()).min(left.len());
         let torn = &left[same..end];
         assert!(is_published_front_to_back(same, torn, &contents[same..end]), "round {round}: torn at {same}");
         assert!(left[end..].iter().all(|&byte| byte == 0), "round {round}: only zeros after the last append");

@@ -27,6 +27,7 @@ mod reserved;
 mod retry;
 #[cfg(all(target_os = "linux", feature = "io-uring"))]
 mod ring;
+mod segments;
 mod target;
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,12 @@
 //!
 //! `position` counts the bytes the system has; `position <= physical_end` (the size that `stat` tells), and bytes
 //! between the two read as zeros. [`Target::trim`] makes the file end at `position`.
+//!
+//! A kill may interrupt a write between two pages: what it leaves of one at the end of the file is a short file, and in
+//! reserved space a header of a log record with zeros where its payload belongs, which is damage to a reader. So what
+//! goes into reserved space is written by [segments](super::segments), each from its second page on first: the page
+//! with the header is then written as a whole or not at all. A header that lies in two pages would be neither, and of
+//! many segments the first would be there for long before the last: before such an append the file is cut.
 
 use std::fs::File;
 use std::io;
@@ -20,13 +26,14 @@ use ferrock_base::{Error, Result};
 use super::device::{self, Reserve};
 use super::reserved;
 use super::retry::retry;
+use super::segments::{HEADER_BYTES, split_at_block};
 use crate::counters::IoCounters;
 use crate::options::{WritableOptions, WritePurpose};
 use crate::rate_limiter::{IoKind, IoPriority, RateLimiter, limiter_of};
 use crate::util::io_error;
 
-/// An append of so many bytes to a log takes so long that a kill may interrupt it.
-pub(super) const LARGE_APPEND_BYTES: usize = 1 << 20;
+/// An append of so many bytes to a log takes so long that it is not worth having space reserved for it.
+const LARGE_APPEND_BYTES: usize = 1 << 20;
 /// Where syncs are many, zeros are written so far ahead: in steps of 256 KiB the p99 is higher.
 const ZEROS_AHEAD_BYTES: u64 = 64 << 10;
 /// And where a sync has at least so many bytes. The first write to a reserved page makes the sync after it note that in
@@ -95,10 +102,63 @@ impl Target {
         }
     }
 
-    /// Writes bytes at `offset` and moves `position` to the end of those written.
+    /// Writes bytes at `offset`, which lies at most a unit of the device before `position`, and moves `position` to
+    /// the end of those written.
     pub(super) fn write_at(&mut self, offset: u64, data: &[u8]) -> Result<()> {
         self.limit(data.len());
         self.preallocate(offset + data.len() as u64);
+        self.write_all(offset, data)?;
+        self.start_writeback();
+        Ok(())
+    }
+
+    /// Writes bytes at `position`, records of a log as the description of this file says.
+    pub(super) fn append(&mut self, data: &[u8]) -> Result<()> {
+        self.limit(data.len());
+        if !self.cut_for(data)? {
+            self.preallocate(self.position + data.len() as u64);
+        }
+        if self.position < self.physical_end {
+            self.write_into_zeros(data)?;
+        } else {
+            self.write_all(self.position, data)?;
+        }
+        self.write_zeros_ahead()?;
+        self.start_writeback();
+        Ok(())
+    }
+
+    /// Ends the file before an append that a kill could leave as half a record if zeros were behind it.
+    fn cut_for(&mut self, data: &[u8]) -> Result<bool> {
+        let left_in_page = device::page_bytes() - self.position % device::page_bytes();
+        let header_is_whole = data.len() as u64 <= left_in_page || left_in_page >= HEADER_BYTES as u64;
+        let has_zeros = self.position < self.physical_end || self.reserves_size;
+        let cuts = has_zeros && (data.len() >= LARGE_APPEND_BYTES || !header_is_whole);
+        if cuts {
+            self.trim()?;
+        }
+        Ok(cuts)
+    }
+
+    /// Each segment from its second page on, and then the page with its header. After a failure the file ends, when it
+    /// is closed, where the segment begins.
+    fn write_into_zeros(&mut self, mut data: &[u8]) -> Result<()> {
+        while !data.is_empty() {
+            let start = self.position;
+            let (segment, after) = split_at_block(start, data);
+            let left_in_page = (device::page_bytes() - start % device::page_bytes()) as usize;
+            let (first_page, behind) = segment.split_at(left_in_page.min(segment.len()));
+            let written = self.write_all(start + first_page.len() as u64, behind);
+            let written = written.and_then(|()| self.write_all(start, first_page));
+            self.position = start + if written.is_ok() { segment.len() as u64 } else { 0 };
+            written?;
+            data = after;
+        }
+        Ok(())
+    }
+
+    /// Writes at `offset` and moves `position` to the end of what was written.
+    fn write_all(&mut self, offset: u64, data: &[u8]) -> Result<()> {
         let mut written = 0;
         while written < data.len() {
             let at = offset + written as u64;
@@ -113,8 +173,6 @@ impl Target {
                 self.size_changed = true;
             }
         }
-        self.write_zeros_ahead()?;
-        self.start_writeback();
         Ok(())
     }
 
@@ -143,9 +201,7 @@ impl Target {
     fn preallocate(&mut self, end: u64) {
         let step = self.preallocate_bytes;
         if self.reserves_size && step > 0 {
-            // A file that was cut for the sake of a large write stays as long as what is written of it.
-            let is_reserved = end <= self.physical_end || end - self.position >= LARGE_APPEND_BYTES as u64;
-            if let Some(new_end) = end.checked_next_multiple_of(step).filter(|_| !is_reserved)
+            if let Some(new_end) = end.checked_next_multiple_of(step).filter(|_| end > self.physical_end)
                 && !self.grow(new_end)
             {
                 self.preallocate_bytes = 0;
@@ -236,6 +292,7 @@ impl Target {
             retry(|| self.file.set_len(self.position)).map_err(|error| self.error("truncate reserved space", error))?;
             self.size_changed |= self.physical_end > self.position;
             self.physical_end = self.position;
+            self.zeroed_to = self.zeroed_to.min(self.position);
         }
         if self.reserved_end > self.position {
             device::release(&self.file, self.position, self.reserved_end - self.position);

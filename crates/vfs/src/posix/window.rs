@@ -36,6 +36,7 @@ use memmap2::MmapRaw;
 use super::device;
 use super::next_window::{NextWindow, WindowThread};
 use super::reserved;
+use super::segments::{HEADER_BYTES, split_at_block};
 use super::target::Target;
 
 /// Space is reserved in steps of this size, where no other is asked for, and never of more than the second.
@@ -58,11 +59,6 @@ const OFTEN_BYTES: u64 = 1 << 20;
 /// that was just mapped costs more than the system call that the mapping saved.
 const SYNCS_BEFORE_SWITCH: u32 = 16;
 const APPENDS_PER_SYNC: u32 = 2;
-
-/// Block size of write-ahead logs; every block starts with a record header.
-const LOG_BLOCK_BYTES: u64 = 32 << 10;
-/// Covers a record header up to its type, and is written by one store.
-const HEADER_BYTES: usize = 8;
 
 /// A window begins so far before the end of the one before: no append that is shorter lies in neither.
 const OVERLAP_BYTES: u64 = 64 << 10;
@@ -222,13 +218,6 @@ impl MappedAppend {
 fn tail_is_readable(target: &Target, start: u64) -> bool {
     use std::os::unix::fs::FileExt;
     target.position == start || super::retry::retry(|| target.file.read_at(&mut [0], start)).is_ok()
-}
-
-/// Splits off what lies before the next multiple of the log's block size.
-#[inline]
-fn split_at_block(position: u64, data: &[u8]) -> (&[u8], &[u8]) {
-    let left_in_block = (LOG_BLOCK_BYTES - position % LOG_BLOCK_BYTES) as usize;
-    data.split_at(left_in_block.min(data.len()))
 }
 
 impl Window {

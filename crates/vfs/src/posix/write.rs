@@ -17,7 +17,7 @@ use super::append_buffer::AppendBuffer;
 use super::device;
 use super::direct::DirectAppend;
 use super::next_window::WindowThread;
-use super::target::{LARGE_APPEND_BYTES, Target};
+use super::target::Target;
 use super::window::MappedAppend;
 use crate::file::WritableFile;
 use crate::options::{WritableOptions, WritePurpose};
@@ -80,7 +80,7 @@ impl PosixWritableFile {
             && mapped.is_too_large(data)
         {
             mapped.close_window(&mut self.target)?;
-            return self.target.write_at(self.target.position, data);
+            return self.target.append(data);
         }
         self.target.limit(data.len());
         while let Mode::Mapped(mapped) = &mut self.mode {
@@ -110,17 +110,13 @@ impl PosixWritableFile {
             return self.flush_buffer();
         }
         self.flush_buffer()?;
-        if self.target.purpose == WritePurpose::Log && data.len() >= LARGE_APPEND_BYTES {
-            // After a kill the file then ends with the written part of the append, not with the zeros of a reservation.
-            self.target.trim()?;
-        }
-        self.target.write_at(self.target.position, data)
+        self.target.append(data)
     }
 
     fn flush_buffer(&mut self) -> Result<()> {
         let Mode::Buffered(buffer) = &mut self.mode else { return Ok(()) };
         if buffer.len() > 0 {
-            self.target.write_at(self.target.position, buffer.bytes())?;
+            self.target.append(buffer.bytes())?;
             buffer.clear();
         }
         Ok(())
