@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The headers of log records lie where an append begins, and at each multiple of the log's block size (behind padding
-//! of less than a header). A log reader that meets zeros in the place of a header takes them for the end. So each
-//! segment is stored behind its header first, and then with it.
+//! of less than a header). A log reader that meets zeros in the place of a header, and of all behind it, takes them for
+//! the end. So the headers are stored after all that lies between them, front to back.
 
 /// Block size of write-ahead logs; every block starts with a record header.
 const LOG_BLOCK_BYTES: u64 = 32 << 10;

@@ -11,9 +11,9 @@
 //!
 //! A kill may interrupt a write between two pages: what it leaves of one at the end of the file is a short file, and in
 //! reserved space a header of a log record with zeros where its payload belongs, which is damage to a reader. So what
-//! goes into reserved space is written by [segments](super::segments), each from its second page on first: the page
-//! with the header is then written as a whole or not at all. A header that lies in two pages would be neither, and of
-//! many segments the first would be there for long before the last: before such an append the file is cut.
+//! goes into reserved space is written by [segments](super::segments): first what lies behind the first page of each,
+//! then these pages, of which each is written as a whole or not at all. A header that lies in two pages would be
+//! neither: before such an append the file is cut.
 
 use std::fs::File;
 use std::io;
@@ -140,18 +140,24 @@ impl Target {
         Ok(cuts)
     }
 
-    /// Each segment from its second page on, and then the page with its header. After a failure the file ends, when it
-    /// is closed, where the segment begins.
-    fn write_into_zeros(&mut self, mut data: &[u8]) -> Result<()> {
+    /// What lies behind the first page of each segment, and then these pages, front to back. After a failure the file
+    /// ends, when it is closed, where the append begins.
+    fn write_into_zeros(&mut self, data: &[u8]) -> Result<()> {
+        let start = self.position;
+        let written = self.write_parts(start, data, false).and_then(|()| self.write_parts(start, data, true));
+        self.position = start + if written.is_ok() { data.len() as u64 } else { 0 };
+        written
+    }
+
+    /// Writes of each segment the first page, or what lies behind it.
+    fn write_parts(&mut self, mut at: u64, mut data: &[u8], first_pages: bool) -> Result<()> {
         while !data.is_empty() {
-            let start = self.position;
-            let (segment, after) = split_at_block(start, data);
-            let left_in_page = (device::page_bytes() - start % device::page_bytes()) as usize;
+            let (segment, after) = split_at_block(at, data);
+            let left_in_page = (device::page_bytes() - at % device::page_bytes()) as usize;
             let (first_page, behind) = segment.split_at(left_in_page.min(segment.len()));
-            let written = self.write_all(start + first_page.len() as u64, behind);
-            let written = written.and_then(|()| self.write_all(start, first_page));
-            self.position = start + if written.is_ok() { segment.len() as u64 } else { 0 };
-            written?;
+            let (offset, part) = if first_pages { (at, first_page) } else { (at + first_page.len() as u64, behind) };
+            self.write_all(offset, part)?;
+            at += segment.len() as u64;
             data = after;
         }
         Ok(())
