@@ -13,9 +13,9 @@
 //! | the same inside a fragmented record, in the place of all headers to the file's end | end | report | report | end |
 //! | the same, and a header behind it | report | report | report | report |
 //!
-//! The last but one is what a writer leaves that reserves space, stores the headers of an append after what lies between
-//! them, and is killed among the headers: a torn end like any other. RocksDB, whose own torn ends are short files,
-//! reports it in every mode.
+//! The last but one is what a writer leaves that reserves space, stores the headers of an append after what lies
+//! between them, and is killed among the headers: a torn end like any other. RocksDB, whose own torn ends are short
+//! files, reports it in every mode.
 //!
 //! After a report the reader can continue: the next call reads behind the corruption. Whether to do so is the caller's
 //! decision (recovery stops, except in mode SkipAny).
