@@ -20,7 +20,7 @@ use super::next_window::WindowThread;
 use super::target::Target;
 use super::window::MappedAppend;
 use crate::file::WritableFile;
-use crate::options::{WritableOptions, WritePurpose};
+use crate::options::WritableOptions;
 use crate::rate_limiter::{IoPriority, RateLimiter};
 
 #[derive(Debug)]
