@@ -118,8 +118,12 @@ impl Appends {
     }
 }
 
-/// True when `left` holds an append wholly up to some log block, and from there on zeros wherever a header would start.
+/// True when `left` holds an append wholly up to some log block, and from there on zeros wherever a header would start;
+/// or the file ends within it.
 fn is_published_front_to_back(at: usize, left: &[u8], wrote: &[u8]) -> bool {
+    if left.len() < wrote.len() {
+        return wrote.starts_with(left);
+    }
     let mut published = true;
     let mut start = 0;
     while start < wrote.len() {

@@ -222,7 +222,8 @@ fn killed_writer_that_syncs() {
     let family = db.default_column_family().unwrap();
     let mut out = std::io::stdout();
     for number in 0u64.. {
-        // The log is then written by calls into space that was reserved: every other writer is killed within them.
+        // A log that is synced so often is written by calls into reserved space: without syncs in between, a kill comes
+        // within a call more often.
         let is_past_syncs = number >= SYNCED_FIRST && !seed.is_multiple_of(2);
         let sync = !is_past_syncs && Random::new(seed ^ number).below(8) > 0;
         let options = WriteOptions { sync, ..WriteOptions::default() };

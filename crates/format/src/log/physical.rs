@@ -75,7 +75,7 @@ pub(super) struct PhysicalReader<S> {
     at_end: bool,
     seen_recyclable: bool,
     seen_legacy_data: bool,
-    /// Zeros in the place of all headers that follow end a fragmented record as the end of the file does.
+    /// Zeros to the end of the file end a fragmented record as the end of the file does.
     has_reserved_tail: bool,
 }
 
@@ -181,10 +181,10 @@ impl<S: BlockSource> PhysicalReader<S> {
                 }
             }
             if kind == record_type::ZERO && length == 0 {
-                let is_zero = header[..LEGACY_HEADER_SIZE_BYTES].iter().all(|byte| *byte == 0);
+                let is_zero = header.iter().all(|byte| *byte == 0);
                 self.position = self.limit;
                 let may_be_torn = is_zero && self.has_reserved_tail && in_record;
-                if may_be_torn && self.no_header_follows()? {
+                if may_be_torn && self.only_zeros_follow()? {
                     return Ok(Physical::End);
                 }
                 return Ok(Physical::Zeros { offset });
@@ -200,13 +200,11 @@ impl<S: BlockSource> PhysicalReader<S> {
         }
     }
 
-    /// True when every block behind this one has zeros in the place of its first header. Otherwise the next block is
-    /// the first that has none.
-    fn no_header_follows(&mut self) -> Result<bool> {
+    /// True when the rest of the file is zeros. Otherwise the next block is the first one that has anything else in it.
+    fn only_zeros_follow(&mut self) -> Result<bool> {
         while !self.at_end {
             self.refill()?;
-            let header = &self.block[..self.limit.min(LEGACY_HEADER_SIZE_BYTES)];
-            if header.iter().any(|byte| *byte != 0) {
+            if self.block[..self.limit].iter().any(|byte| *byte != 0) {
                 return Ok(false);
             }
             self.position = self.limit;

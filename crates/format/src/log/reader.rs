@@ -10,12 +10,11 @@
 //! | recyclable record of another log | end | end; report inside a fragmented record | `OldRecord`; report inside | skip |
 //! | wrong checksum, or wrong length before the end | report (end, in a recycled log) | report | report | report |
 //! | type 0 with length 0 | rest of the block skipped, no report | same | same | same |
-//! | the same inside a fragmented record, in the place of all headers to the file's end | end | report | report | end |
-//! | the same, and a header behind it | report | report | report | report |
+//! | the same inside a fragmented record, zeros to the end of the file | end | report | report | end |
+//! | the same, and something behind the zeros | report | report | report | report |
 //!
-//! The last but one is what a writer leaves that reserves space, stores the headers of an append after what lies
-//! between them, and is killed among the headers: a torn end like any other. RocksDB, whose own torn ends are short
-//! files, reports it in every mode.
+//! The last but one is what a writer leaves that reserves space and is killed inside an append of several blocks: a
+//! torn end like any other. RocksDB, whose own torn ends are short files, reports it in every mode.
 //!
 //! After a report the reader can continue: the next call reads behind the corruption. Whether to do so is the caller's
 //! decision (recovery stops, except in mode SkipAny).

@@ -290,28 +290,6 @@ fn zeros_to_the_end_of_the_file_are_a_torn_end() {
 }
 
 #[test]
-fn headers_that_are_stored_last_end_a_log_until_they_are() {
-    const HEADER_BYTES: usize = 8;
-    let log = write_all(3, HeaderFamily::Legacy, &[b"one", &vec![7; 200_000]]);
-    let headers: Vec<usize> = std::iter::once(write_all(3, HeaderFamily::Legacy, &[b"one"]).len())
-        .chain((BLOCK_SIZE_BYTES..log.len()).step_by(BLOCK_SIZE_BYTES))
-        .collect();
-    for stored in 0..headers.len() {
-        let mut torn = log.clone();
-        for header in &headers[stored..] {
-            torn[*header..*header + HEADER_BYTES].fill(0);
-        }
-        torn.resize(torn.len() + 100_000, 0);
-        for mode in WalRecoveryMode::ALL {
-            let is_reported = stored > 0 && mode.reports_incomplete_end();
-            let end = is_reported.then(|| damage("error reading trailing data"));
-            let expected: Vec<Seen> = std::iter::once(record(b"one")).chain(end).collect();
-            assert_eq!(read_all(&torn, 3, mode), expected, "{stored} {mode:?}");
-        }
-    }
-}
-
-#[test]
 fn a_recycled_tail_ends_a_log() {
     let old = write_all(3, HeaderFamily::Recyclable, &[b"old1", b"old2", b"old3"]);
     let new = write_all(9, HeaderFamily::Recyclable, &[b"new1"]);

@@ -21,13 +21,13 @@ mod append_buffer;
 mod device;
 mod direct;
 mod lock;
+mod log_blocks;
 mod next_window;
 mod read;
 mod reserved;
 mod retry;
 #[cfg(all(target_os = "linux", feature = "io-uring"))]
 mod ring;
-mod segments;
 mod target;
 #[cfg(test)]
 mod tests;

@@ -9,11 +9,14 @@
 //! `position` counts the bytes the system has; `position <= physical_end` (the size that `stat` tells), and bytes
 //! between the two read as zeros. [`Target::trim`] makes the file end at `position`.
 //!
-//! A kill may interrupt a write between two pages: what it leaves of one at the end of the file is a short file, and in
-//! reserved space a header of a log record with zeros where its payload belongs, which is damage to a reader. So what
-//! goes into reserved space is written by [segments](super::segments): first what lies behind the first page of each,
-//! then these pages, of which each is written as a whole or not at all. A header that lies in two pages would be
-//! neither: before such an append the file is cut.
+//! A kill may interrupt a write between two pages. At the end of the file that leaves a file that ends early, which a
+//! log reader knows for a torn end. In reserved space it would leave a record's header with zeros in the place of its
+//! payload, which is damage to a reader. So an append into reserved space is written from its second page on first, and
+//! then its first page, which has the header. The record is there as a whole or not at all if the append lies in one
+//! block of the log and its header in one page. Before any other append the file is cut: then it ends with the append.
+//!
+//! Tried: the same for each log block of a longer append, without the cut. A kill between the first pages then leaves
+//! headers of some blocks and not of others, which a reader cannot tell from pages that a device lost.
 
 use std::fs::File;
 use std::io;
@@ -24,16 +27,14 @@ use std::sync::Arc;
 use ferrock_base::{Error, Result};
 
 use super::device::{self, Reserve};
+use super::log_blocks::{HEADER_BYTES, LOG_BLOCK_BYTES, left_of};
 use super::reserved;
 use super::retry::retry;
-use super::segments::{HEADER_BYTES, split_at_block};
 use crate::counters::IoCounters;
 use crate::options::{WritableOptions, WritePurpose};
 use crate::rate_limiter::{IoKind, IoPriority, RateLimiter, limiter_of};
 use crate::util::io_error;
 
-/// An append of so many bytes to a log takes so long that it is not worth having space reserved for it.
-const LARGE_APPEND_BYTES: usize = 1 << 20;
 /// Where syncs are many, zeros are written so far ahead: in steps of 256 KiB the p99 is higher.
 const ZEROS_AHEAD_BYTES: u64 = 64 << 10;
 /// And where a sync has at least so many bytes. The first write to a reserved page makes the sync after it note that in
@@ -115,7 +116,8 @@ impl Target {
     /// Writes bytes at `position`, records of a log as the description of this file says.
     pub(super) fn append(&mut self, data: &[u8]) -> Result<()> {
         self.limit(data.len());
-        if !self.cut_for(data)? {
+        let is_cut = self.cut_for(data)?;
+        if !is_cut {
             self.preallocate(self.position + data.len() as u64);
         }
         if self.position < self.physical_end {
@@ -123,44 +125,39 @@ impl Target {
         } else {
             self.write_all(self.position, data)?;
         }
-        self.write_zeros_ahead()?;
+        if is_cut && data.len() as u64 <= LOG_BLOCK_BYTES / 4 {
+            // The next append probably needs no cut: the sync of this one then writes both changes of the size. Appends
+            // of nearly a block each need one nearly always, and took twice the time with this.
+            self.preallocate(self.position + 1);
+        }
+        self.write_zeros_ahead();
         self.start_writeback();
         Ok(())
     }
 
     /// Ends the file before an append that a kill could leave as half a record if zeros were behind it.
     fn cut_for(&mut self, data: &[u8]) -> Result<bool> {
-        let left_in_page = device::page_bytes() - self.position % device::page_bytes();
-        let header_is_whole = data.len() as u64 <= left_in_page || left_in_page >= HEADER_BYTES as u64;
+        let lies_in_one_block = data.len() as u64 <= left_of(LOG_BLOCK_BYTES, self.position);
+        let left_in_page = left_of(device::page_bytes(), self.position);
+        let header_is_whole = left_in_page >= (data.len() as u64).min(HEADER_BYTES as u64);
         let has_zeros = self.position < self.physical_end || self.reserves_size;
-        let cuts = has_zeros && (data.len() >= LARGE_APPEND_BYTES || !header_is_whole);
+        let cuts = has_zeros && !(lies_in_one_block && header_is_whole);
         if cuts {
             self.trim()?;
         }
         Ok(cuts)
     }
 
-    /// What lies behind the first page of each segment, and then these pages, front to back. After a failure the file
-    /// ends, when it is closed, where the append begins.
+    /// Writes what lies behind the first page, and then that. After a failure the file ends, when it is closed, where
+    /// the append begins.
     fn write_into_zeros(&mut self, data: &[u8]) -> Result<()> {
         let start = self.position;
-        let written = self.write_parts(start, data, false).and_then(|()| self.write_parts(start, data, true));
+        let left_in_page = left_of(device::page_bytes(), start) as usize;
+        let (first_page, behind) = data.split_at(left_in_page.min(data.len()));
+        let written = self.write_all(start + first_page.len() as u64, behind);
+        let written = written.and_then(|()| self.write_all(start, first_page));
         self.position = start + if written.is_ok() { data.len() as u64 } else { 0 };
         written
-    }
-
-    /// Writes of each segment the first page, or what lies behind it.
-    fn write_parts(&mut self, mut at: u64, mut data: &[u8], first_pages: bool) -> Result<()> {
-        while !data.is_empty() {
-            let (segment, after) = split_at_block(at, data);
-            let left_in_page = (device::page_bytes() - at % device::page_bytes()) as usize;
-            let (first_page, behind) = segment.split_at(left_in_page.min(segment.len()));
-            let (offset, part) = if first_pages { (at, first_page) } else { (at + first_page.len() as u64, behind) };
-            self.write_all(offset, part)?;
-            at += segment.len() as u64;
-            data = after;
-        }
-        Ok(())
     }
 
     /// Writes at `offset` and moves `position` to the end of what was written.
@@ -190,16 +187,17 @@ impl Target {
     }
 
     /// Writes zeros behind what was just written, which reached the end of those before. A page at a time, as a sync
-    /// writes the whole piece that one call makes in the page cache: 64 KiB for 1000 bytes.
-    fn write_zeros_ahead(&mut self) -> Result<()> {
-        let end = (self.position + ZEROS_AHEAD_BYTES).min(self.physical_end);
+    /// writes the whole piece that one call makes in the page cache: 64 KiB for 1000 bytes. It is no part of the
+    /// append: where it fails, nothing is written ahead any more until the next sync.
+    fn write_zeros_ahead(&mut self) {
         if !self.zeroes_ahead || self.position <= self.zeroed_to {
-            return Ok(());
+            return;
         }
-        reserved::write_zeros(&self.file, self.position, end, device::page_bytes())
-            .map_err(|error| self.error("write zeros ahead of appends to", error).at_offset(self.position))?;
-        self.zeroed_to = end;
-        Ok(())
+        let end = (self.position + ZEROS_AHEAD_BYTES).min(self.physical_end);
+        match reserved::write_zeros(&self.file, self.position, end, device::page_bytes()) {
+            Ok(()) => self.zeroed_to = end,
+            Err(_) => self.zeroes_ahead = false,
+        }
     }
 
     /// Reserves the next block of space, without changing the size unless [told to](Self::prepare_for_syncs). A hint:

@@ -34,9 +34,9 @@ use ferrock_base::Result;
 use memmap2::MmapRaw;
 
 use super::device;
+use super::log_blocks::{HEADER_BYTES, LOG_BLOCK_BYTES, left_of};
 use super::next_window::{NextWindow, WindowThread};
 use super::reserved;
-use super::segments::{HEADER_BYTES, split_at_block};
 use super::target::Target;
 
 /// Space is reserved in steps of this size, where no other is asked for, and never of more than the second.
@@ -218,6 +218,13 @@ impl MappedAppend {
 fn tail_is_readable(target: &Target, start: u64) -> bool {
     use std::os::unix::fs::FileExt;
     target.position == start || super::retry::retry(|| target.file.read_at(&mut [0], start)).is_ok()
+}
+
+/// Splits off what lies before the next multiple of the log's block size.
+#[inline]
+fn split_at_block(position: u64, data: &[u8]) -> (&[u8], &[u8]) {
+    let left_in_block = left_of(LOG_BLOCK_BYTES, position) as usize;
+    data.split_at(left_in_block.min(data.len()))
 }
 
 impl Window {
