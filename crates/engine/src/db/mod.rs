@@ -164,6 +164,7 @@ impl DbCore {
             open_tables: Arc::clone(self.files.open_tables()),
             read_limiter: db.components.rate_limiter.clone(),
             read_stats: Arc::new(ReadStats::new(Arc::clone(&self.env.clock))),
+            statistics: self.metrics.statistics().cloned(),
         }))
     }
 
@@ -221,7 +222,7 @@ impl DbCore {
     /// Makes everything that was logged durable, and the values that it refers to.
     pub(crate) fn sync_logs(&self) -> Result<()> {
         direct_writes::sync_all(self)?;
-        self.writes.logs().sync()
+        self.metrics.timed_sync(&*self.env.clock, || self.writes.logs().sync())
     }
 
     #[inline]

@@ -5,7 +5,7 @@
 
 use super::DbCore;
 use crate::column_family::{ColumnFamilyData, SuperVersion};
-use crate::metrics::{Statistics, cache, stalls};
+use crate::metrics::{Counters, cache, stalls};
 use crate::options::CompactionStyle;
 use ferrock_base::Result;
 use ferrock_base::option_table::OptionValue as _;
@@ -112,7 +112,7 @@ pub(super) fn map_property(
 fn stall_map(core: &DbCore, data: &ColumnFamilyData, name: &str) -> Option<BTreeMap<String, String>> {
     match name {
         "cf-write-stall-stats" => Some(data.stalls.map()),
-        "db-write-stall-stats" => Some(stalls::database_map(core.metrics.statistics())),
+        "db-write-stall-stats" => Some(stalls::database_map(core.metrics.counters())),
         _ => None,
     }
 }
@@ -160,7 +160,9 @@ pub(crate) fn property(core: &DbCore, data: &Arc<ColumnFamilyData>, name: &str) 
         }),
         "ferrock.memory" => Some(memory_report(core)),
         "ferrock.reads" => Some(format!("{:#?}", data.table_cache.read_stats().counts())),
-        "ferrock.statistics" | "options-statistics" => Some(core.metrics.statistics().to_lines()),
+        "ferrock.statistics" => Some(core.metrics.counters().to_lines()),
+        // As in RocksDB without an object to count in: empty.
+        "options-statistics" => Some(core.metrics.statistics().map(ToString::to_string).unwrap_or_default()),
         "ferrock.io" => Some(format!("{:#?}", core.env.file_system.counters().snapshot())),
         _ => int_property(core, data, name).map(|value| value.to_string()),
     }
@@ -282,8 +284,8 @@ fn family_stats(_core: &DbCore, data: &ColumnFamilyData, pinned: &SuperVersion) 
 }
 
 pub(crate) fn db_stats(core: &DbCore) -> String {
-    let s = core.metrics.statistics();
-    let get = Statistics::get;
+    let s = core.metrics.counters();
+    let get = Counters::get;
     let mut out = String::from("\n** DB Stats **\n");
     let written = get(&s.bytes_written);
     let tables = get(&s.flush_bytes) + get(&s.compaction_write_bytes);

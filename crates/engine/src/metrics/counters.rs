@@ -8,11 +8,11 @@ macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// Counters of one database since it was opened.
         #[derive(Debug, Default)]
-        pub(crate) struct Statistics {
+        pub(crate) struct Counters {
             $($(#[$doc])* pub(crate) $name: AtomicU64,)*
         }
 
-        impl Statistics {
+        impl Counters {
             /// Every counter as a line `name=value`, for programs.
             pub(crate) fn to_lines(&self) -> String {
                 let mut out = String::new();
@@ -84,7 +84,7 @@ counters! {
     verified_blocks,
 }
 
-impl Statistics {
+impl Counters {
     #[inline]
     pub(crate) fn add(counter: &AtomicU64, amount: u64) {
         counter.fetch_add(amount, Ordering::Relaxed);
@@ -102,8 +102,8 @@ mod tests {
 
     #[test]
     fn counters_are_printed_by_name() {
-        let statistics = Statistics::default();
-        Statistics::add(&statistics.flushes, 3);
+        let statistics = Counters::default();
+        Counters::add(&statistics.flushes, 3);
         let lines = statistics.to_lines();
         assert!(lines.lines().any(|line| line == "flushes=3") && lines.contains("stall_us=0\n"), "{lines}");
     }

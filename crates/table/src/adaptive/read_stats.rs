@@ -89,6 +89,12 @@ impl ReadStats {
         self.lines[thread % SHARDS].range_reads.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// The time by the clock of the counters, in microseconds since an arbitrary start.
+    #[must_use]
+    pub fn now_us(&self) -> u64 {
+        self.clock.monotonic_us()
+    }
+
     /// Counts a data block that a lookup reads from the file.
     pub(crate) fn note_block_read(&self) {
         self.block_reads.fetch_add(1, Ordering::Relaxed);

@@ -12,6 +12,7 @@ use ferrock_format::block::RowBounds;
 use ferrock_format::footer::Footer;
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::trailer::BLOCK_TRAILER_SIZE;
+use ferrock_statistics::{Histogram, PerfMetric, PerfRecorder, Recorder, Statistics};
 use ferrock_vfs::{RandomAccessFile, ReadClass, ReadContext, read_owned};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -30,6 +31,7 @@ pub(crate) struct BlockLoader {
     read_stats: Option<Arc<ReadStats>>,
     /// The last bytes of the file, while it is being opened.
     tail: Option<(u64, Vec<u8>)>,
+    statistics: Option<Arc<Statistics>>,
 }
 
 impl BlockLoader {
@@ -41,11 +43,17 @@ impl BlockLoader {
         Self {
             file: params.file.clone(),
             blocks_end: params.file_size - footer.encoded_len() as u64,
-            decoder: BlockDecoder::new(footer, params.comparator.clone(), options.index_block_search_type),
-            cache: CachedBlocks::new(cache, options.cache_index_and_filter_blocks_with_high_priority),
+            decoder: BlockDecoder::new(footer, params.comparator.clone(), options.index_block_search_type)
+                .counting(params.statistics.clone()),
+            cache: CachedBlocks::new(
+                cache,
+                options.cache_index_and_filter_blocks_with_high_priority,
+                params.statistics.clone(),
+            ),
             side_blocks: SideBlocks::default(),
             read_stats: params.read_stats.clone(),
             tail: Some(tail),
+            statistics: params.statistics.clone(),
         }
     }
 
@@ -195,11 +203,47 @@ impl BlockLoader {
             let stored = self.read_bytes(handle.offset, self.stored_length(handle)?, context)?;
             self.decoder.decode(stored, handle, role, verify)
         };
+        let watch = self.watch();
         let block = match &self.read_stats {
             Some(stats) if role == BlockRole::Data => stats.time_block_read(read),
             _ => read(),
         };
+        self.count_read(handle, role, watch);
         block.map_err(|error| self.in_file(error))
+    }
+
+    /// The time, if that of a read is counted.
+    fn watch(&self) -> Option<u64> {
+        let is_timing = |statistics: &Arc<Statistics>| statistics.recorder().is_some_and(Recorder::is_timing);
+        let is_timed = self.statistics.as_ref().is_some_and(is_timing)
+            || PerfRecorder::of_thread().is_some_and(PerfRecorder::is_timing);
+        if is_timed { self.read_stats.as_ref().map(|stats| stats.now_us()) } else { None }
+    }
+
+    /// Counts a block that was read, and the time since `watch`.
+    pub(super) fn count_read(&self, handle: BlockHandle, role: BlockRole, watch: Option<u64>) {
+        let now_us = || self.read_stats.as_ref().map_or(0, |stats| stats.now_us());
+        let took_us = watch.map(|begun_us| now_us().saturating_sub(begun_us));
+        if let (Some(statistics), Some(took_us)) = (&self.statistics, took_us) {
+            statistics.record(Histogram::ReadBlockGetMicros, took_us);
+        }
+        if let Some(perf) = PerfRecorder::of_thread() {
+            let bytes = handle.size + BLOCK_TRAILER_SIZE as u64;
+            perf.add(PerfMetric::BlockReadCount, 1);
+            perf.add(PerfMetric::BlockReadByte, bytes);
+            perf.add(PerfMetric::BlockReadTime, took_us.unwrap_or(0) * 1000);
+            match role {
+                BlockRole::Data => perf.add(PerfMetric::DataBlockReadByte, bytes),
+                BlockRole::Index | BlockRole::IndexTop => {
+                    perf.add(PerfMetric::IndexBlockReadCount, 1);
+                    perf.add(PerfMetric::IndexBlockReadByte, bytes);
+                }
+                BlockRole::Filter | BlockRole::FilterIndex => {
+                    perf.add(PerfMetric::FilterBlockReadCount, 1);
+                    perf.add(PerfMetric::FilterBlockReadByte, bytes);
+                }
+            }
+        }
     }
 
     /// A block that the table keeps: mapped, or read past the cache and verified.
@@ -246,7 +290,11 @@ impl BlockLoader {
         if let Some(bytes) = self.bytes_in_memory(offset, length) {
             return Ok(Cow::Borrowed(bytes));
         }
+        let watch = self.watch();
         let bytes = read_owned(&*self.file, offset, length, context)?;
+        if let (Some(statistics), Some(stats), Some(begun_us)) = (&self.statistics, &self.read_stats, watch) {
+            statistics.record(Histogram::SstReadMicros, stats.now_us().saturating_sub(begun_us));
+        }
         if bytes.len() < length {
             return Err(short_read(offset, length, bytes.len()));
         }

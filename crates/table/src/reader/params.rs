@@ -6,6 +6,7 @@ use crate::charging::CacheUsageOptions;
 use crate::options::{BlockBasedTableOptions, PlainTableOptions};
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::{FileNumber, InternalComparator, SequenceNumber};
+use ferrock_statistics::Statistics;
 use ferrock_vfs::{FileSystem, RandomAccessFile};
 use std::sync::Arc;
 
@@ -46,6 +47,8 @@ pub struct TableReaderParams {
     pub skip_filters: bool,
     /// Counters of the lookups that read data blocks.
     pub read_stats: Option<Arc<ReadStats>>,
+    /// Counts what is done with the blocks of the table.
+    pub statistics: Option<Arc<Statistics>>,
     /// Memory beside blocks that is charged to the cache.
     pub cache_usage: CacheUsageOptions,
 }
@@ -76,6 +79,7 @@ impl TableReaderParams {
             tail_size: None,
             skip_filters: false,
             read_stats: None,
+            statistics: None,
             cache_usage: CacheUsageOptions::default(),
         }
     }

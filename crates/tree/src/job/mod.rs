@@ -33,6 +33,7 @@ pub use compaction::CompactionJob;
 pub use flush::FlushJob;
 pub use parts::KeyPart;
 
+use crate::compaction::iterator::DroppedEntries;
 use crate::seqno_time::SeqnoToTimeMapping;
 use crate::table_cache::TableCache;
 use crate::version::{BlobFileMetadata, Version};
@@ -226,6 +227,8 @@ pub struct JobOutput {
     pub garbage: Vec<BlobFileGarbage>,
     /// What a compaction read.
     pub read: EntriesRead,
+    /// What became of the entries that a job read.
+    pub dropped: DroppedEntries,
     /// Data blocks of the tables that were copied from inputs.
     pub copied: CopiedBlocks,
     /// Of the tables whose entries are read again before they are installed.
