@@ -111,6 +111,11 @@ fn paths() {
 }
 
 #[test]
+fn statistics() {
+    check("statistics");
+}
+
+#[test]
 fn environments() {
     check("environments");
 }
