@@ -7,13 +7,16 @@ mod quiet;
 #[path = "common/workers.rs"]
 mod workers;
 
+use common::threads::wait_until;
 use common::{in_memory, key, open_default, options_on, slices};
 use ferrock::options::{
-    CompactionFilter, CompactionStyle, CompressionType, ConcurrentTaskLimiter, FilterContext, FilterDecision,
-    FilterPolicy, PrefixExtractor,
+    BottommostLevelCompaction, Canceller, CompactionFilter, CompactionStyle, CompressionType, ConcurrentTaskLimiter,
+    FilterContext, FilterDecision, FilterPolicy, PrefixExtractor,
 };
 use ferrock::statistics::{Histogram, PerfContext, PerfLevel, PerfMetric, Statistics, StatsLevel, Ticker};
-use ferrock::{ColumnFamilyOptions, Db, DbOptions, ReadOptions, ValueType, WriteBatch, WriteOptions};
+use ferrock::{
+    ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, ReadOptions, ValueType, WriteBatch, WriteOptions,
+};
 use ferrock_base::clock::ManualClock;
 use ferrock_base::merge::StringAppend;
 use ferrock_cache::CacheOptions;
@@ -36,6 +39,19 @@ impl CompactionFilter for DropSevens {
     }
     fn filter(&self, _: &FilterContext, key: &[u8], _: ValueType, _: &[u8]) -> FilterDecision {
         if key.ends_with(b"7") { FilterDecision::Remove } else { FilterDecision::Keep }
+    }
+}
+
+/// Cancels the compaction that asks it.
+struct Cancels(Canceller);
+
+impl CompactionFilter for Cancels {
+    fn name(&self) -> &str {
+        "test.Cancels"
+    }
+    fn filter(&self, _: &FilterContext, _: &[u8], _: ValueType, _: &[u8]) -> FilterDecision {
+        self.0.cancel();
+        FilterDecision::Keep
     }
 }
 
@@ -343,6 +359,69 @@ fn failures(counted: &Counted) {
     assert!(db.flush().is_err());
     assert!(counted.of(Ticker::ErrorHandlerBgErrorCount) > 0 && counted.of(Ticker::ErrorHandlerBgIoErrorCount) > 0);
     faulty.clear_rules();
+    wait_until("an attempt that succeeds", || counted.of(Ticker::ErrorHandlerAutoresumeSuccessCount) == 1);
+    assert_eq!(counted.of(Ticker::ErrorHandlerAutoresumeCount), 1);
+    let attempts = counted.0.histogram(Histogram::ErrorHandlerAutoresumeRetryCount).sum();
+    assert_eq!(counted.of(Ticker::ErrorHandlerAutoresumeRetryTotalCount), attempts);
+
+    let canceller = Canceller::new();
+    let mut family = block_family();
+    family.compaction_filter = Some(Arc::new(Cancels(canceller.clone())));
+    let db = open_default(counted.with(in_memory()), family);
+    put_all(&db, 0..20_000);
+    db.flush().unwrap();
+    let options = CompactRangeOptions {
+        canceled: Some(canceller),
+        bottommost_level_compaction: BottommostLevelCompaction::Force,
+        ..CompactRangeOptions::default()
+    };
+    assert!(db.compact_range_cf(&db.default_column_family().unwrap(), None, None, &options).is_err());
+    assert_eq!(counted.of(Ticker::CompactionCancelled), 1);
+}
+
+/// Where reads go: by level, by temperature, to blob files.
+fn places(counted: &Counted) {
+    let rows = [
+        ("kHot", Ticker::HotFileReadCount, Ticker::HotFileReadBytes),
+        ("kWarm", Ticker::WarmFileReadCount, Ticker::WarmFileReadBytes),
+        ("kCool", Ticker::CoolFileReadCount, Ticker::CoolFileReadBytes),
+        ("kCold", Ticker::ColdFileReadCount, Ticker::ColdFileReadBytes),
+        ("kIce", Ticker::IceFileReadCount, Ticker::IceFileReadBytes),
+    ];
+    for (temperature, count, bytes) in rows {
+        let mut family = block_family();
+        assert!(family.settings.set("default_write_temperature", temperature).unwrap());
+        let db = open_default(counted.with(in_memory()), family);
+        put_all(&db, 0..100);
+        db.flush().unwrap();
+        let added = counted.added([count, Ticker::NonLastLevelReadCount, Ticker::LastLevelReadCount], || {
+            assert!(db.get(&key(50)).unwrap().is_some());
+        });
+        assert_eq!(added, [1, 1, 0], "{temperature}");
+        assert!(counted.of(bytes) > 0);
+        // Without another table it would be moved, and stay open as one of its former level.
+        put_all(&db, 0..100);
+        db.flush().unwrap();
+        db.compact_range(None, None).unwrap();
+        db.verify_checksum().unwrap();
+        let added = counted.added([Ticker::NonLastLevelReadCount, Ticker::LastLevelReadCount], || {
+            assert!(db.get(&key(50)).unwrap().is_some());
+        });
+        assert_eq!(added, [0, 1], "{temperature}");
+    }
+
+    let mut family = block_family();
+    family.enable_blob_files = true;
+    family.blob_cache = Some(TableBlockCache::new(CacheOptions { capacity_bytes: 1 << 20, ..CacheOptions::default() }));
+    let db = open_default(counted.with(in_memory()), family);
+    put_all(&db, 0..10);
+    db.flush().unwrap();
+    let cache = [Ticker::BlobDbCacheMiss, Ticker::BlobDbCacheAdd, Ticker::BlobDbCacheHit];
+    let read = || assert!(db.get(&key(5)).unwrap().is_some());
+    assert_eq!(counted.added(cache, read), [1, 1, 0]);
+    assert_eq!(counted.added(cache, read), [0, 0, 1]);
+    let bytes = value(5).len() as u64;
+    assert_eq!([Ticker::BlobDbCacheBytesRead, Ticker::BlobDbCacheBytesWrite].map(|one| counted.of(one)), [bytes; 2]);
 }
 
 /// Writers that are slowed down, and that write for each other.
@@ -393,7 +472,9 @@ fn remote(counted: &Counted) {
 #[test]
 fn what_is_said_to_count_counts_and_nothing_else() {
     let counted = Counted::new();
-    [operations, caches, levels, ages, failures, writers, remote].iter().for_each(|scenario| scenario(&counted));
+    [operations, caches, levels, ages, failures, places, writers, remote]
+        .iter()
+        .for_each(|scenario| scenario(&counted));
     let said: BTreeSet<Ticker> = Ticker::ALL.iter().copied().filter(|ticker| ticker.is_counted()).collect();
     let moved: BTreeSet<Ticker> = Ticker::ALL.iter().copied().filter(|ticker| counted.of(*ticker) > 0).collect();
     assert_eq!(moved.difference(&said).collect::<Vec<_>>(), Vec::<&Ticker>::new());
@@ -454,4 +535,49 @@ fn a_thread_counts_what_it_does() {
     assert_eq!(counted, [1, 1, 1]);
     assert_eq!(scan.get(PerfMetric::IterReadBytes), 3 * (key(10).len() + value(10).len()) as u64);
     PerfLevel::Disable.set_of_thread();
+}
+
+/// The texts of a family and of the database have what jobs and writers did.
+#[test]
+fn texts_tell_what_was_done() {
+    let counted = Counted::new();
+    let db = open_default(counted.with(in_memory()), block_family());
+    for _ in 0..2 {
+        put_all(&db, 0..500);
+        db.flush().unwrap();
+    }
+    db.compact_range(None, None).unwrap();
+    let family = db.property("cfstats").unwrap();
+    let row = |name: &str| -> Vec<String> {
+        let found = family.lines().find(|line| line.split_whitespace().next() == Some(name));
+        found.unwrap_or_else(|| panic!("{name} in {family}")).split_whitespace().map(str::to_owned).collect()
+    };
+    // Name, files, size and unit, score, bytes read three times and written, ...: jobs, seconds, entries, dropped.
+    let jobs = |name: &str| row(name)[17..21].to_vec();
+    assert_eq!(
+        (row("L0")[1].as_str(), jobs("L0")[0].as_str(), jobs("L0")[2].as_str()),
+        ("0/0", "2", "1000"),
+        "{family}"
+    );
+    assert_eq!(row("L6")[1], "1/0");
+    assert_eq!((jobs("L6")[0].as_str(), jobs("L6")[2].as_str(), jobs("L6")[3].as_str()), ("1", "1000", "500"));
+    assert_eq!((jobs("Sum")[0].as_str(), jobs("High")[0].as_str(), jobs("Low")[0].as_str()), ("3", "2", "1"));
+    assert_eq!(jobs("Int")[0], "3", "since the open");
+    assert!(db.property("cfstats").unwrap().lines().any(|line| line.starts_with(" Int      0/0")));
+    let again = db.property("cfstats").unwrap();
+    let interval = again.lines().find(|line| line.trim_start().starts_with("Int ")).unwrap();
+    assert_eq!(interval.split_whitespace().nth(17), Some("0"), "since the text before");
+    assert!(!db.property("cfstats-no-file-histogram").unwrap().contains("Latency"));
+
+    db.get(&key(3)).unwrap();
+    let latencies = db.property("cf-file-histogram").unwrap();
+    assert!(latencies.starts_with("\n** File Read Latency Histogram By Level [default] **\n"), "{latencies}");
+    assert!(latencies.contains("** Level 6 read latency histogram (micros):\nCount: "), "{latencies}");
+    assert!(family.contains("** File Read Latency Histogram By Level [default] **"), "{family}");
+
+    let database = db.property("dbstats").unwrap();
+    let line = "Cumulative writes: 1000 writes, 1000 keys, 1000 commit groups, 1.0 writes per commit group, ingest: ";
+    assert!(database.contains(line) && database.contains("Interval writes: 1000 writes"), "{database}");
+    assert!(db.property("dbstats").unwrap().contains("Interval writes: 0 writes"));
+    assert!(db.property("stats").unwrap().contains("** DB Stats **"));
 }

@@ -128,6 +128,17 @@ impl HistogramData {
         LAST_VALUES.iter().copied().zip(self.buckets.iter().copied()).filter(|(_, values)| *values > 0)
     }
 
+    /// Adds the values of another histogram.
+    pub fn merge(&mut self, other: &Self) {
+        for (values, more) in self.buckets.iter_mut().zip(other.buckets.iter()) {
+            *values = values.wrapping_add(*more);
+        }
+        self.sum = self.sum.wrapping_add(other.sum);
+        self.sum_of_squares = self.sum_of_squares.wrapping_add(other.sum_of_squares);
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
     /// Takes off what was counted before.
     pub(crate) fn subtract(&mut self, before: &Self) {
         for (values, before) in self.buckets.iter_mut().zip(before.buckets.iter()) {
@@ -135,6 +146,38 @@ impl HistogramData {
         }
         self.sum = self.sum.wrapping_sub(before.sum);
         self.sum_of_squares = self.sum_of_squares.wrapping_sub(before.sum_of_squares);
+    }
+}
+
+impl fmt::Display for HistogramData {
+    /// RocksDB's text: figures, then a line for each bucket that has values.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.count();
+        writeln!(f, "Count: {count} Average: {:.4}  StdDev: {:.2}", self.average(), self.standard_deviation())?;
+        writeln!(f, "Min: {}  Median: {:.4}  Max: {}", self.min(), self.median(), self.max)?;
+        writeln!(
+            f,
+            "Percentiles: P50: {:.2} P75: {:.2} P99: {:.2} P99.9: {:.2} P99.99: {:.2}",
+            self.median(),
+            self.percentile(75.0),
+            self.percentile(99.0),
+            self.percentile(99.9),
+            self.percentile(99.99),
+        )?;
+        writeln!(f, "------------------------------------------------------")?;
+        let (mut begin, mut before) = (0, 0);
+        for (end, &values) in LAST_VALUES.iter().zip(self.buckets.iter()) {
+            if values > 0 {
+                before += values;
+                let percent = |values: u64| 100.0 * values as f64 / count as f64;
+                let bracket = if begin == 0 { '[' } else { '(' };
+                let marks = "#".repeat((percent(values) / 5.0).round() as usize);
+                write!(f, "{bracket} {begin:>7}, {end:>7} ] {values:>8} ")?;
+                writeln!(f, "{:7.3}% {:7.3}% {marks}", percent(values), percent(before))?;
+            }
+            begin = *end;
+        }
+        Ok(())
     }
 }
 
@@ -151,6 +194,23 @@ mod tests {
         assert_eq!([50.0, 75.0, 99.0, 99.9, 99.99].map(printed), ["1.67", "2.83", "5.72", "5.97", "6.00"]);
         assert_eq!(format!("{:.4} {:.2}", data.average(), data.standard_deviation()), "2.4286 1.45");
         assert_eq!(data.buckets().collect::<Vec<_>>(), [(1, 5), (2, 3), (3, 3), (4, 2), (6, 1)]);
+    }
+
+    #[test]
+    fn the_text_is_rocksdbs() {
+        let data: HistogramData = [1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 6].into_iter().collect();
+        let expected = "\
+Count: 14 Average: 2.4286  StdDev: 1.45
+Min: 1  Median: 1.6667  Max: 6
+Percentiles: P50: 1.67 P75: 2.83 P99: 5.72 P99.9: 5.97 P99.99: 6.00
+------------------------------------------------------
+[       0,       1 ]        5  35.714%  35.714% #######
+(       1,       2 ]        3  21.429%  57.143% ####
+(       2,       3 ]        3  21.429%  78.571% ####
+(       3,       4 ]        2  14.286%  92.857% ###
+(       4,       6 ]        1   7.143% 100.000% #
+";
+        assert_eq!(data.to_string(), expected);
     }
 
     #[test]

@@ -45,8 +45,8 @@ measures! {
         FileWriteFlushMicros "rocksdb.file.write.flush.micros" zero "not counted",
         FileWriteCompactionMicros "rocksdb.file.write.compaction.micros" zero "not counted",
         FileWriteDbOpenMicros "rocksdb.file.write.db.open.micros" zero "not counted",
-        NumSubcompactionsScheduled "rocksdb.num.subcompactions.scheduled" zero
-            "not counted",
+        NumSubcompactionsScheduled "rocksdb.num.subcompactions.scheduled" counts
+            "Parts of a compaction that ran at the same time.",
         BytesPerRead "rocksdb.bytes.per.read" counts "Bytes of the value of a lookup; 0 without one.",
         BytesPerWrite "rocksdb.bytes.per.write" counts "Bytes of a batch.",
         BytesPerMultiget "rocksdb.bytes.per.multiget" counts "Bytes of all values of a batch of lookups.",
@@ -73,7 +73,7 @@ measures! {
         NumIndexAndFilterBlocksReadPerLevel "rocksdb.num.index.and.filter.blocks.read.per.level" zero "not counted",
         NumSstReadPerLevel "rocksdb.num.sst.read.per.level" zero "not counted",
         NumLevelReadPerMultiget "rocksdb.num.level.read.per.multiget" zero "not counted",
-        ErrorHandlerAutoresumeRetryCount "rocksdb.error.handler.autoresume.retry.count" zero "not counted",
+        ErrorHandlerAutoresumeRetryCount "rocksdb.error.handler.autoresume.retry.count" counts "Attempts until a background error was left.",
         AsyncReadBytes "rocksdb.async.read.bytes" zero
             "reads of scans and batches are made by other rules; the property `ferrock.io` counts them",
         PollWaitMicros "rocksdb.poll.wait.micros" zero
@@ -107,9 +107,9 @@ measures! {
         IngestExternalFileRunTime "rocksdb.ingest.external.file.run.micros" zero "there is no such function",
         RateLimiterWaitMicrosRead "rocksdb.rate.limiter.wait.micros.read" zero "not counted",
         RateLimiterWaitMicrosWrite "rocksdb.rate.limiter.wait.micros.write" zero "not counted",
-        FlushMemtableMemoryBytes "rocksdb.flush.memtable.memory.bytes" zero "not counted",
-        FlushMemtableTotalDataSize "rocksdb.flush.memtable.total.data.size.bytes" zero
-            "not counted",
+        FlushMemtableMemoryBytes "rocksdb.flush.memtable.memory.bytes" counts "Memory of the memtables of a flush.",
+        FlushMemtableTotalDataSize "rocksdb.flush.memtable.total.data.size.bytes" counts
+            "Bytes of keys and values of the memtables of a flush.",
         FlushWriteBufferFullMemtableMemoryBytes "rocksdb.flush.write_buffer_full.memtable.memory.bytes" zero
             "not counted",
         FlushWriteBufferManagerMemtableMemoryBytes "rocksdb.flush.write_buffer_manager.memtable.memory.bytes" zero

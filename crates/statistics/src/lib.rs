@@ -13,6 +13,7 @@
 //! | `measures.rs` | the macro that makes enums of them |
 //! | `buckets.rs`, `histogram_data.rs` | buckets, and what is computed from them |
 //! | `statistics.rs`, `recorder.rs` | the counters of a database, and how a thread adds to them |
+//! | `shared_histogram.rs` | a histogram by itself |
 //! | `level.rs` | what is counted |
 //! | `perf.rs` | the counters of a thread |
 //!
@@ -27,6 +28,7 @@ mod measures;
 mod perf;
 mod perf_metrics;
 mod recorder;
+mod shared_histogram;
 mod statistics;
 mod tickers;
 
@@ -36,5 +38,6 @@ pub use level::StatsLevel;
 pub use perf::{PerfContext, PerfLevel, PerfRecorder, ThreadState};
 pub use perf_metrics::PerfMetric;
 pub use recorder::Recorder;
+pub use shared_histogram::SharedHistogram;
 pub use statistics::Statistics;
 pub use tickers::Ticker;

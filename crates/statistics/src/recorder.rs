@@ -1,7 +1,7 @@
 //! How a thread adds to the counters of a database.
 
 use crate::buckets::{BUCKETS, bucket_of};
-use crate::{Histogram, StatsLevel, Ticker};
+use crate::{Histogram, HistogramData, StatsLevel, Ticker};
 use ferrock_base::stripe::Stripe;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,7 +33,17 @@ pub(crate) struct HistogramCounters {
 }
 
 impl HistogramCounters {
-    fn new() -> Self {
+    /// What was counted.
+    pub(crate) fn data(&self) -> HistogramData {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let mut data = HistogramData::default();
+        data.buckets.iter_mut().zip(&self.buckets).for_each(|(values, counter)| *values = get(counter));
+        (data.sum, data.sum_of_squares) = (get(&self.sum), get(&self.sum_of_squares));
+        (data.min, data.max) = (get(&self.min), get(&self.max));
+        data
+    }
+
+    pub(crate) fn new() -> Self {
         Self {
             buckets: std::array::from_fn(|_| AtomicU64::new(0)),
             sum: AtomicU64::new(0),

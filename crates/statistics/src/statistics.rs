@@ -1,13 +1,12 @@
 //! The counters of a database.
 
-use crate::buckets::BUCKETS;
 use crate::recorder::StripeCounters;
 use crate::{Histogram, HistogramData, Recorder, StatsLevel, Ticker};
 use ferrock_base::stripe::{STRIPES, Stripe};
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Tickers and histograms of one database, or of several that share the object.
 ///
@@ -137,19 +136,12 @@ impl Statistics {
     }
 
     fn gathered(&self, histogram: Histogram) -> Option<HistogramData> {
-        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let mut gathered: Option<HistogramData> = None;
-        for counters in self.counters().filter_map(|counters| counters.histograms[histogram as usize].get()) {
-            let data = gathered.get_or_insert_default();
-            for bucket in 0..BUCKETS {
-                data.buckets[bucket] = data.buckets[bucket].wrapping_add(get(&counters.buckets[bucket]));
-            }
-            data.sum = data.sum.wrapping_add(get(&counters.sum));
-            data.sum_of_squares = data.sum_of_squares.wrapping_add(get(&counters.sum_of_squares));
-            data.min = data.min.min(get(&counters.min));
-            data.max = data.max.max(get(&counters.max));
-        }
-        gathered
+        let of_stripe =
+            |counters: &StripeCounters| counters.histograms[histogram as usize].get().map(|counters| counters.data());
+        self.counters().filter_map(of_stripe).reduce(|mut sum, data| {
+            sum.merge(&data);
+            sum
+        })
     }
 
     /// What a histogram has counted.

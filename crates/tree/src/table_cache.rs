@@ -314,6 +314,8 @@ pub struct TableCacheParams {
     pub read_limiter: Option<Arc<dyn RateLimiter>>,
     /// Counters of the family's reads.
     pub read_stats: Arc<ReadStats>,
+    /// The family's `num_levels`.
+    pub num_levels: i32,
     /// What the database counts in.
     pub statistics: Option<Arc<Statistics>>,
 }
@@ -484,6 +486,8 @@ impl TableCache {
             file_size: file.size_bytes,
             file_number: file.number,
             level: i32::try_from(file.level).unwrap_or(-1),
+            is_last_level: i32::try_from(file.level).is_ok_and(|level| level + 1 == params.num_levels),
+            temperature: file.temperature,
             max_pinned_l0_file_size: mutable.max_pinned_l0_file_size,
             options: Arc::clone(&mutable.table_options),
             cache: mutable.block_cache.clone(),

@@ -166,6 +166,21 @@ pub(super) fn compact_by_hand(core: &DbCore, mut job: ScheduledCompaction, reque
 /// Runs a compaction and installs its outputs. The inputs stay marked.
 pub(super) fn compact(core: &DbCore, scheduled: &ScheduledCompaction, request: Request<'_>) -> Result<JobOutput> {
     let before = core.env.clock.monotonic_us();
+    let result = compact_and_install(core, scheduled, request, before);
+    if let (Err(error), Some(recorder)) = (&result, core.metrics.recorder())
+        && is_stop(error)
+    {
+        recorder.add(Ticker::CompactionCancelled, 1);
+    }
+    result
+}
+
+fn compact_and_install(
+    core: &DbCore,
+    scheduled: &ScheduledCompaction,
+    request: Request<'_>,
+    before: u64,
+) -> Result<JobOutput> {
     let (data, choice) = (&scheduled.data, &scheduled.choice);
     let mut event = compaction_event(scheduled);
     core.events.tell(|listener| listener.on_compaction_begin(&event));
@@ -202,6 +217,7 @@ pub(super) fn compact(core: &DbCore, scheduled: &ScheduledCompaction, request: R
     let above = output.files.iter().filter(|file| (file.level as usize) < choice.output_level).count();
     let us = core.env.clock.monotonic_us().saturating_sub(before);
     note_compaction(core, scheduled, &event, (above, output.copied), written, us);
+    data.jobs.add_compaction(choice, &output, us);
     if let Some(recorder) = core.metrics.recorder() {
         record_compaction(recorder, choice, &output, written, us);
     }
@@ -296,6 +312,7 @@ fn record_compaction(recorder: Recorder<'_>, choice: &CompactionChoice, output: 
     recorder.add(Ticker::CompactionKeyDropObsolete, output.dropped.obsolete);
     recorder.add(Ticker::CompactionKeyDropRangeDel, output.dropped.range_deleted);
     recorder.add(Ticker::CompactionKeyDropUser, output.dropped.filtered);
+    recorder.record(Histogram::NumSubcompactionsScheduled, output.parts as u64);
     recorder.record(Histogram::NumFilesInSingleCompaction, choice.input_files().count() as u64);
     if recorder.is_timing() {
         recorder.record(Histogram::CompactionTime, us);

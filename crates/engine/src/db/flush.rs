@@ -168,9 +168,13 @@ fn end_flush(core: &DbCore, flush: FamilyFlush) -> FlushEvent {
     direct_writes::abandon_files(&memtables, &unused);
     let (file, blob_bytes) = (output.files.first().cloned(), output.blob_size_bytes());
     open_new_tables(core, &data, output.files.iter().map(|file| file.number));
+    data.jobs.add_flush(&output, elapsed_us);
     if let Some(recorder) = core.metrics.recorder() {
         let payload = output.dropped.input_key_bytes + output.dropped.input_value_bytes;
         recorder.add(Ticker::MemtablePayloadBytesAtFlush, payload);
+        recorder.record(Histogram::FlushMemtableTotalDataSize, payload);
+        let memory = memtables.iter().map(|memtable| memtable.approximate_memory_bytes() as u64).sum();
+        recorder.record(Histogram::FlushMemtableMemoryBytes, memory);
     }
     note_flush(core, &data, file, blob_bytes, memtables.len(), elapsed_us)
 }

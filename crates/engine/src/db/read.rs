@@ -8,6 +8,7 @@ use crate::options::ReadOptions;
 use crate::resting::IterCore;
 use crate::snapshot::Snapshot;
 use ferrock_base::{Error, Result};
+use ferrock_statistics::Ticker;
 use ferrock_table::{LimitReads, PlannedRead, ScanBounds};
 use ferrock_tree::iterator::ReadSet;
 use ferrock_vfs::ReadBuffer;
@@ -310,6 +311,9 @@ pub(crate) fn verify_checksum(core: &Arc<DbCore>) -> Result<()> {
         let pinned = data.super_version.load();
         for (_, file) in pinned.version.files() {
             data.table_cache.get(file)?.verify_checksums(readahead)?;
+            if let Some(recorder) = core.metrics.recorder() {
+                recorder.add(Ticker::VerifyChecksumReadBytes, file.size_bytes);
+            }
         }
         blob_view(core, data, &pinned.version, &ReadOptions::default()).verify_all()?;
     }

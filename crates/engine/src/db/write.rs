@@ -395,6 +395,7 @@ fn note_group(core: &DbCore, batches: u64, keys: u64, bytes: [usize; 2], options
     Counters::add(&counters.bytes_written, bytes);
     if !options.disable_wal {
         Counters::add(&counters.wal_bytes, log_bytes);
+        Counters::add(&counters.logged_batches, batches);
     }
     if options.sync {
         Counters::add(&counters.wal_syncs, 1);

@@ -6,6 +6,8 @@
 //! | `scans.rs` | iterators, for the same |
 //! | `counters.rs` | groups, batches, bytes, jobs: one set for the database |
 //! | `stalls.rs` | stalls by cause: one set for each family |
+//! | `levels.rs` | jobs by the level that they write to: one set for each family |
+//! | `stats_text.rs` | nothing: it puts counters into the texts `cfstats` and `dbstats` |
 //! | `cache.rs` | nothing: it puts the counters of a block cache into texts and maps |
 //!
 //! Counters are relaxed atomics; no lock is taken to add to them or to read them. Those of the file system
@@ -14,15 +16,19 @@
 
 pub(crate) mod cache;
 mod counters;
+pub(crate) mod levels;
 pub(crate) mod operations;
 pub(crate) mod scans;
 pub(crate) mod stalls;
+pub(crate) mod stats_text;
 
 pub(crate) use counters::Counters;
 use ferrock_base::Result;
 use ferrock_base::clock::Clock;
 use ferrock_statistics::{Histogram, PerfMetric, PerfRecorder, Recorder, Statistics, ThreadState, Ticker};
 use operations::Watch;
+use parking_lot::Mutex;
+use stats_text::WriteCounts;
 use std::sync::Arc;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,12 +41,37 @@ pub(crate) struct Metrics {
     statistics: Option<Arc<Statistics>>,
     /// When statistics were last dumped into the LOG, in monotonic microseconds.
     last_dump_us: AtomicU64,
+    /// When the database was opened, in monotonic microseconds.
+    opened_us: u64,
+    /// What `dbstats` told last, and when.
+    told: Mutex<Option<(u64, WriteCounts)>>,
 }
 
 impl Metrics {
     /// Counters at zero; the first dump is due one period after `now_us`.
     pub(crate) fn new(now_us: u64, statistics: Option<Arc<Statistics>>) -> Self {
-        Self { counters: Counters::default(), statistics, last_dump_us: AtomicU64::new(now_us) }
+        Self {
+            counters: Counters::default(),
+            statistics,
+            last_dump_us: AtomicU64::new(now_us),
+            opened_us: now_us,
+            told: Mutex::default(),
+        }
+    }
+
+    /// Microseconds since the open.
+    pub(crate) fn uptime_us(&self, now_us: u64) -> u64 {
+        now_us.saturating_sub(self.opened_us)
+    }
+
+    /// The text of `dbstats`, which begins a new interval.
+    pub(crate) fn database_text(&self, now_us: u64) -> String {
+        let all = self.counters.writes();
+        let before = self.told.lock().replace((now_us, all));
+        let (told_us, before) = before.unwrap_or((self.opened_us, WriteCounts::default()));
+        let (uptime_us, interval_us) = (self.uptime_us(now_us), now_us.saturating_sub(told_us));
+        let stalls = stalls::text(&stalls::database_map(&self.counters));
+        stats_text::database(all, before, uptime_us, interval_us, &stalls)
     }
 
     /// What the options gave to count in.

@@ -2,6 +2,7 @@
 
 use super::block_decoder::BlockDecoder;
 use super::cached_blocks::CachedBlocks;
+use super::file_reads::{self, FileReads};
 use super::params::TableReaderParams;
 use super::read_options::TableReadOptions;
 use super::side_blocks::SideBlocks;
@@ -12,7 +13,7 @@ use ferrock_format::block::RowBounds;
 use ferrock_format::footer::Footer;
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::trailer::BLOCK_TRAILER_SIZE;
-use ferrock_statistics::{Histogram, PerfMetric, PerfRecorder, Recorder, Statistics};
+use ferrock_statistics::{Histogram, PerfMetric, PerfRecorder, Statistics};
 use ferrock_vfs::{RandomAccessFile, ReadClass, ReadContext, read_owned};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -32,6 +33,7 @@ pub(crate) struct BlockLoader {
     /// The last bytes of the file, while it is being opened.
     tail: Option<(u64, Vec<u8>)>,
     statistics: Option<Arc<Statistics>>,
+    file_reads: Option<FileReads>,
 }
 
 impl BlockLoader {
@@ -53,6 +55,7 @@ impl BlockLoader {
             side_blocks: SideBlocks::default(),
             read_stats: params.read_stats.clone(),
             tail: Some(tail),
+            file_reads: FileReads::of(params),
             statistics: params.statistics.clone(),
         }
     }
@@ -212,18 +215,26 @@ impl BlockLoader {
         block.map_err(|error| self.in_file(error))
     }
 
-    /// The time, if that of a read is counted.
     fn watch(&self) -> Option<u64> {
-        let is_timing = |statistics: &Arc<Statistics>| statistics.recorder().is_some_and(Recorder::is_timing);
-        let is_timed = self.statistics.as_ref().is_some_and(is_timing)
-            || PerfRecorder::of_thread().is_some_and(PerfRecorder::is_timing);
-        if is_timed { self.read_stats.as_ref().map(|stats| stats.now_us()) } else { None }
+        file_reads::watch(self.statistics.as_ref(), self.read_stats.as_ref().map(|stats| stats.clock()))
+    }
+
+    fn time_since(&self, watch: Option<u64>) -> Option<u64> {
+        let now_us = || self.read_stats.as_ref().map_or(0, |stats| stats.now_us());
+        watch.map(|begun_us| now_us().saturating_sub(begun_us))
+    }
+
+    /// Counts a block that was read in a batch or as a future.
+    pub(super) fn count_batched_read(&self, handle: BlockHandle, role: BlockRole, bytes: usize) {
+        self.count_read(handle, role, None);
+        if let Some(reads) = &self.file_reads {
+            reads.note(bytes, None);
+        }
     }
 
     /// Counts a block that was read, and the time since `watch`.
-    pub(super) fn count_read(&self, handle: BlockHandle, role: BlockRole, watch: Option<u64>) {
-        let now_us = || self.read_stats.as_ref().map_or(0, |stats| stats.now_us());
-        let took_us = watch.map(|begun_us| now_us().saturating_sub(begun_us));
+    fn count_read(&self, handle: BlockHandle, role: BlockRole, watch: Option<u64>) {
+        let took_us = self.time_since(watch);
         if let (Some(statistics), Some(took_us)) = (&self.statistics, took_us) {
             statistics.record(Histogram::ReadBlockGetMicros, took_us);
         }
@@ -292,8 +303,8 @@ impl BlockLoader {
         }
         let watch = self.watch();
         let bytes = read_owned(&*self.file, offset, length, context)?;
-        if let (Some(statistics), Some(stats), Some(begun_us)) = (&self.statistics, &self.read_stats, watch) {
-            statistics.record(Histogram::SstReadMicros, stats.now_us().saturating_sub(begun_us));
+        if let Some(reads) = &self.file_reads {
+            reads.note(bytes.len(), self.time_since(watch));
         }
         if bytes.len() < length {
             return Err(short_read(offset, length, bytes.len()));

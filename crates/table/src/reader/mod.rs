@@ -11,6 +11,7 @@ mod description;
 mod direction;
 mod exclusion;
 mod extent;
+mod file_reads;
 mod filter_reader;
 mod index_fetcher;
 mod index_position;

@@ -152,7 +152,7 @@ impl CompactionJob<'_> {
                 (Ok(()), Ok(())) => Ok(()),
             };
         }
-        output.dropped = dropped;
+        (output.dropped, output.parts) = (dropped, parts.len());
         output.garbage = read.garbage(&output.blobs, &choice.version);
         output.blobs_read = read;
         output.read = EntriesRead { entries: dropped.input_entries, is_exact: !dropped.skipped_by_filter };

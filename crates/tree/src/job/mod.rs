@@ -227,6 +227,8 @@ pub struct JobOutput {
     pub garbage: Vec<BlobFileGarbage>,
     /// What a compaction read.
     pub read: EntriesRead,
+    /// Parts that ran at the same time.
+    pub parts: usize,
     /// What became of the entries that a job read.
     pub dropped: DroppedEntries,
     /// Data blocks of the tables that were copied from inputs.
