@@ -28,9 +28,15 @@ enum Ended {
 
 /// The body of the thread that leaves the error.
 pub(super) fn run(core: &DbCore) {
-    while let Some((error, times_left)) = core.jobs.begin_attempts() {
+    while let Some((error, reason, times_left)) = core.jobs.begin_attempts() {
+        if !core.events.ask_for_recovery(reason.told(), &error) {
+            core.events
+                .log()
+                .info(|| format!("a listener leaves it to Db::resume to accept writes again after: {error}"));
+            core.jobs.end_attempts(true);
+            return;
+        }
         core.events.log().info(|| format!("trying to accept writes again after: {error}"));
-        core.events.tell(|listener| listener.on_error_recovery_begin(&error));
         let ended = resume_with_retries(core, times_left);
         let is_given_up = !matches!(ended, Ended::NothingToDo);
         if let (true, Some(new_error)) = (is_given_up, core.jobs.standing_error()) {
@@ -59,6 +65,7 @@ fn resume_with_retries(core: &DbCore, times_left: u64) -> Ended {
         }
         attempts += 1;
         let result = resume::resume(core);
+        core.events.tell_collected();
         core.jobs.note_attempt(core.env.clock.monotonic_us());
         let Err(error) = result else { return Ended::NothingToDo };
         note_failed_attempt(core, attempts, &error);
