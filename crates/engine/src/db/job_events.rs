@@ -188,12 +188,17 @@ fn file_info(level: usize, file: &NewFile) -> CompactionFileInfo {
 
 fn stats(job: &ScheduledCompaction, output: Option<&JobOutput>, elapsed_us: u64) -> CompactionJobStats {
     let before = stats_of_inputs(&job.choice, job.is_manual);
-    let Some(output) = output else { return before };
-    let is_move = job.choice.kind == CompactionKind::Move;
+    let num_input_files_trivially_moved = match job.choice.kind {
+        CompactionKind::Move => before.num_input_files - before.num_input_files_at_output_level,
+        CompactionKind::Merge | CompactionKind::Drop | CompactionKind::Copy => 0,
+    };
+    let Some(output) = output else {
+        return CompactionJobStats { elapsed_us, num_input_files_trivially_moved, ..before };
+    };
     CompactionJobStats {
         elapsed_us,
         num_input_files: before.num_input_files,
-        num_input_files_trivially_moved: if is_move { output.files.len() as u64 } else { 0 },
+        num_input_files_trivially_moved,
         num_input_files_at_output_level: before.num_input_files_at_output_level,
         total_input_bytes: before.total_input_bytes,
         is_full_compaction: before.is_full_compaction,
