@@ -106,6 +106,7 @@ pub(super) fn run_compaction(core: &DbCore, mut job: ScheduledCompaction) {
             }
         }
     }
+    let _open = core.jobs.hold_for_listeners();
     core.jobs.finish_compaction(data.id, running);
     // Behind that: what begins in its place may need the place of the job, too.
     drop(token);

@@ -79,11 +79,13 @@ pub(super) fn run_flush(core: &DbCore, scope: &FlushScope) {
     if !flushed.is_empty() {
         space::note_flushed(core);
     }
-    core.jobs.finish_flush(scope, &flushed);
+    // Before a caller that waits for the flush goes on.
     for event in events {
         core.events.tell(|| event);
     }
     core.events.tell_collected();
+    let _open = core.jobs.hold_for_listeners();
+    core.jobs.finish_flush(scope, &flushed);
     core.events.tell(|| Event::BackgroundJobPressureChanged(core.jobs.pressure()));
 }
 

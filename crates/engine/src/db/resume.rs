@@ -80,7 +80,9 @@ fn recover_from_error(core: &DbCore) -> Result<()> {
     let all: Vec<Switch> = core.jobs.families().into_iter().map(|id| Switch { id, flush_now: false, reason }).collect();
     switch_memtable::switch_memtables(core, &all)?;
     let log_number = core.writes.logs().current_number();
-    let flushes = flush::write_tables(core, core.jobs.flush_inputs(&FlushScope::All), core.jobs.new_job_id());
+    let mut inputs = core.jobs.flush_inputs(&FlushScope::All);
+    inputs.iter_mut().for_each(|input| input.reason = reason);
+    let flushes = flush::write_tables(core, inputs, core.jobs.new_job_id());
     let flushes = flushes.inspect_err(|error| core.jobs.set_error(Reason::Flush, error))?;
     let events = commit_resume(core, log_number, flushes)?;
     direct_writes::forget_failed(core);
