@@ -2,10 +2,10 @@
 
 use crate::column_family::free_texts;
 use crate::db::rocksdb_t;
+use crate::event_listener::rocksdb_compactionjobinfo_t;
 use crate::family_handle::{family, rocksdb_column_family_handle_t};
 use crate::handle::{borrow, borrow_or, give};
 use crate::memory::{array, new_array, new_path, path, put};
-use crate::not_built::events::rocksdb_compactionjobinfo_t;
 use crate::option_values::temperature_of;
 use crate::options::{DISABLE_COMPRESSION, compression_of};
 use ferrock::options::Temperature;

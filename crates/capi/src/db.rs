@@ -1,16 +1,18 @@
 //! Opening, closing and destroying databases.
 
+use crate::event_listener::Attached;
 use crate::family_handle::{count_of, rocksdb_column_family_handle_t};
 use crate::handle::{borrow, give, take};
 use crate::memory;
 use crate::memory::null_handle;
 use crate::options::rocksdb_options_t;
-use ferrock::{ColumnFamily, Db, Error, ErrorKind, Result};
+use ferrock::{ColumnFamily, Db, DbOptions, Error, ErrorKind, EventListener, Result};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_vfs::FileSystem;
 use std::borrow::Cow;
 use std::ffi::{c_char, c_int, c_uchar};
 use std::path::Path;
+use std::sync::Arc;
 
 /// An open database.
 pub struct rocksdb_t {
@@ -141,7 +143,22 @@ fn open(
     families: &[(Cow<'_, str>, &rocksdb_options_t)],
     mode: Mode,
 ) -> Result<(rocksdb_t, Vec<ColumnFamily>)> {
-    let db_options = options.db_to_open()?;
+    let mut db_options = options.db_to_open()?;
+    let listeners: Vec<_> = options.event_listeners.iter().map(Attached::new).collect();
+    let told = listeners.iter().map(|listener| Arc::clone(listener) as Arc<dyn EventListener>);
+    db_options.components.listeners.extend(told);
+    let opened = open_with(db_options, path, families, mode);
+    let db = opened.as_ref().ok().map(|(db, _)| db);
+    listeners.iter().for_each(|listener| listener.attach(db));
+    opened
+}
+
+fn open_with(
+    db_options: DbOptions,
+    path: &Path,
+    families: &[(Cow<'_, str>, &rocksdb_options_t)],
+    mode: Mode,
+) -> Result<(rocksdb_t, Vec<ColumnFamily>)> {
     let mut descriptors = Vec::with_capacity(families.len());
     for (name, options) in families {
         descriptors.push((name.to_string(), options.family_to_open()?));

@@ -12,6 +12,7 @@
 //! | `options`, `table_options`, `operation_options`, `options_text` | setters; options from text and from files |
 //! | `option_values`, `options_presets`, `option_sets`, `kept` | options a line each; many at once; those without effect |
 //! | `read_more`, `sizes`, `metadata`, `memory_usage`, `write_batch_parts` | the less common forms |
+//! | `event_listener` | listeners made of callbacks, infos of flushes and compactions, properties of tables |
 //! | `env`, `rate_limiter`, `cache`, `filter_policy` | components without callbacks |
 //! | `not_built` | every function whose feature is not built |
 //! | `comparator`, `merge_operator`, `compaction_filter`, `slice_transform` | components made of callbacks |
@@ -51,6 +52,7 @@ mod db;
 mod deletion_rules;
 mod env;
 mod error;
+mod event_listener;
 mod family_handle;
 mod fifo_options;
 mod filter_policy;

@@ -8,6 +8,7 @@
 use crate::cache::rocksdb_cache_t;
 use crate::compaction_filter::{rocksdb_compactionfilter_t, rocksdb_compactionfilterfactory_t};
 use crate::comparator::rocksdb_comparator_t;
+use crate::event_listener::CallbackListener;
 use crate::handle::{give, take};
 use crate::kept::Kept;
 use crate::memory::array;
@@ -56,6 +57,8 @@ pub struct rocksdb_options_t {
     pub(crate) sets: OptionSets,
     /// Texts that a getter gives.
     pub(crate) texts: BTreeMap<&'static str, CString>,
+    /// Listeners, which each open attaches to its database.
+    pub(crate) event_listeners: Vec<Arc<CallbackListener>>,
 }
 
 impl rocksdb_options_t {

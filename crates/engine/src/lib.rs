@@ -25,14 +25,18 @@ pub use column_family::ColumnFamily;
 pub use db::{
     AsyncScan, ColumnFamilyDescriptor, CompactionServiceOptionsOverride, Db, GetAsync, INTEGER_PROPERTIES, Iter,
     KeyVersion, KeyVersions, LiveFile, MAP_PROPERTIES, MultiGetAsync, MultiScan, NextBatch, OpenAndCompactOptions,
-    PinnedSlice, ScanBatch, ScanRange, ScanRow, TEXT_PROPERTIES, TableOverride, UserKeyRange, failed_compaction_result,
-    open_and_compact,
+    PinnedSlice, ScanBatch, ScanRange, ScanRow, TEXT_PROPERTIES, TableOverride, UserKeyRange, WeakDb,
+    failed_compaction_result, open_and_compact,
 };
 pub use ferrock_base::byte_text;
 pub use ferrock_base::{Comparator, Error, ErrorKind, FileNumber, Result, SequenceNumber, ValueType};
 pub use ferrock_format::write_batch::WriteBatch;
 pub use ferrock_options::{
-    CompactionEvent, ErrorRecoveryEvent, EventListener, FlushEvent, WriteStallCondition, WriteStallInfo,
+    BackgroundErrorReason, BackgroundErrorRecoveryInfo, BackgroundJobPressure, BlobFileAdditionInfo,
+    BlobFileCreationInfo, BlobFileGarbageInfo, ColumnFamilyHandleInfo, CompactionFileInfo, CompactionJobInfo,
+    CompactionJobStats, CompactionReason, EventListener, ExternalFileIngestionInfo, FileCreationBriefInfo,
+    FileDeletionInfo, FileOperationInfo, FileOperationType, FlushJobInfo, FlushReason, IoErrorInfo, ManualFlushInfo,
+    MemTableInfo, SubcompactionJobInfo, TableFileCreationInfo, WriteStallCondition, WriteStallInfo,
 };
 pub use job_directory::{FinishedJob, JobDirectory, JobDirectoryService};
 pub use options::{

@@ -14,7 +14,7 @@ use common::options_on;
 use common::threads::wait_until;
 use ferrock::options::{CompressionType, MergeOperator};
 use ferrock::{ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions};
-use ferrock::{CompactionEvent, EventListener};
+use ferrock::{CompactionJobInfo, EventListener};
 use ferrock_base::random::Random;
 use ferrock_vfs::MemoryFileSystem;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -38,7 +38,7 @@ struct OneMore {
 const MOST_BEFORE: u64 = 300;
 
 impl EventListener for OneMore {
-    fn on_compaction_begin(&self, _event: &CompactionEvent) {
+    fn on_compaction_begin(&self, _event: &CompactionJobInfo) {
         let Some(db) = self.db.get() else { return };
         let begun = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
         if begun < MOST_BEFORE && !self.is_over.load(Ordering::Relaxed) {
@@ -90,7 +90,7 @@ impl MergeOperator for Whole {
 struct Counts(AtomicU64);
 
 impl EventListener for Counts {
-    fn on_compaction_completed(&self, _event: &CompactionEvent) {
+    fn on_compaction_completed(&self, _event: &CompactionJobInfo) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -171,7 +171,7 @@ struct Feeder {
 }
 
 impl EventListener for Feeder {
-    fn on_compaction_begin(&self, _event: &CompactionEvent) {
+    fn on_compaction_begin(&self, _event: &CompactionJobInfo) {
         let begun = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
         let Some(db) = self.db.get() else { return };
         for table in 0..self.tables.load(Ordering::Relaxed) {

@@ -14,7 +14,7 @@ use common::options_on;
 use common::threads::{Waiting, wait_until};
 use ferrock::options::{CompressionType, MemTableFactory, PrefixExtractor};
 use ferrock::{
-    ColumnFamily, ColumnFamilyOptions, CompactionEvent, Db, DbOptions, ErrorKind, EventListener, FlushOptions,
+    ColumnFamily, ColumnFamilyOptions, CompactionJobInfo, Db, DbOptions, ErrorKind, EventListener, FlushOptions,
     ReadOptions, WriteBatch, WriteOptions,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem};
@@ -103,7 +103,7 @@ impl Gate {
 }
 
 impl EventListener for Gate {
-    fn on_compaction_begin(&self, _event: &CompactionEvent) {
+    fn on_compaction_begin(&self, _event: &CompactionJobInfo) {
         self.begun.fetch_add(1, Ordering::SeqCst);
         let mut state = self.state.lock();
         state.running += 1;
@@ -115,7 +115,7 @@ impl EventListener for Gate {
         }
     }
 
-    fn on_compaction_completed(&self, _event: &CompactionEvent) {
+    fn on_compaction_completed(&self, _event: &CompactionJobInfo) {
         self.state.lock().running -= 1;
         self.completed.fetch_add(1, Ordering::SeqCst);
     }

@@ -5,7 +5,7 @@ mod common;
 
 use common::threads::wait_until;
 use ferrock::options::{SstFileManager, SstFileManagerOptions};
-use ferrock::{ColumnFamilyOptions, CompactionEvent, Db, DbOptions, ErrorKind, EventListener};
+use ferrock::{ColumnFamilyOptions, CompactionJobInfo, Db, DbOptions, ErrorKind, EventListener};
 use ferrock_base::clock::{Clock, ManualClock};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_vfs::{CrashPolicy, FileSystem, MemoryFileSystem};
@@ -199,7 +199,7 @@ struct Neighbour(Arc<SstFileManager>);
 const OUTSIDE: &str = "/elsewhere";
 
 impl EventListener for Neighbour {
-    fn on_compaction_begin(&self, _: &CompactionEvent) {
+    fn on_compaction_begin(&self, _: &CompactionJobInfo) {
         self.0.on_add_file(PathBuf::from(OUTSIDE), self.0.total_size());
     }
 }

@@ -12,7 +12,8 @@ mod common;
 use common::threads::{Gate, wait_until};
 use ferrock::options::ConcurrentTaskLimiter;
 use ferrock::{
-    ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, CompactionEvent, Db, DbOptions, EventListener, WriteOptions,
+    ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, CompactionJobInfo, Db, DbOptions, EventListener,
+    WriteOptions,
 };
 use ferrock_vfs::{Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind, Trigger};
 use std::sync::Arc;
@@ -28,7 +29,7 @@ struct Held {
 }
 
 impl EventListener for Held {
-    fn on_compaction_begin(&self, _event: &CompactionEvent) {
+    fn on_compaction_begin(&self, _event: &CompactionJobInfo) {
         self.begun.fetch_add(1, Ordering::SeqCst);
         self.gate.pass();
     }

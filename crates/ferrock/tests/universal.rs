@@ -8,7 +8,7 @@ mod rig;
 
 use common::{Contents, contents};
 use ferrock::{
-    CompactRangeOptions, CompactionEvent, Db, DbOptions, ErrorKind, EventListener, ReadOptions, WriteOptions,
+    CompactRangeOptions, CompactionJobInfo, Db, DbOptions, ErrorKind, EventListener, ReadOptions, WriteOptions,
 };
 use ferrock_base::random::Random;
 use parking_lot::Mutex;
@@ -174,10 +174,10 @@ fn runs_are_few_and_their_space_is_bounded() {
 struct FewestRead(Mutex<Option<usize>>);
 
 impl EventListener for FewestRead {
-    fn on_compaction_begin(&self, event: &CompactionEvent) {
+    fn on_compaction_begin(&self, event: &CompactionJobInfo) {
         let read = event.input_files.len();
         let mut fewest = self.0.lock();
-        if event.output_level == 6 && !event.is_trivial_move {
+        if event.output_level == 6 && event.stats.num_input_files_trivially_moved == 0 {
             *fewest = Some(fewest.map_or(read, |fewest| fewest.min(read)));
         }
     }

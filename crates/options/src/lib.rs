@@ -88,8 +88,14 @@ pub use ferrock_table::{
 pub use ferrock_vfs::{IoKind, IoPriority, LimiterMode, MmapReads, RateLimiter, TokenBucket, TokenBucketOptions};
 pub use fifo::{CompactionOptionsFifo, FileTemperatureAge};
 pub use in_place::InPlaceCallback;
+#[doc(hidden)]
+pub use listener::observe_files;
 pub use listener::{
-    CompactionEvent, ErrorRecoveryEvent, EventListener, FlushEvent, WriteStallCondition, WriteStallInfo,
+    BackgroundErrorReason, BackgroundErrorRecoveryInfo, BackgroundJobPressure, BlobFileAdditionInfo,
+    BlobFileCreationInfo, BlobFileGarbageInfo, ColumnFamilyHandleInfo, CompactionFileInfo, CompactionJobInfo,
+    CompactionJobStats, CompactionReason, EventListener, ExternalFileIngestionInfo, FileCreationBriefInfo,
+    FileDeletionInfo, FileOperationInfo, FileOperationType, FlushJobInfo, FlushReason, IoErrorInfo, ManualFlushInfo,
+    MemTableInfo, SubcompactionJobInfo, TableFileCreationInfo, WriteStallCondition, WriteStallInfo,
 };
 #[doc(hidden)]
 pub use memory_budget::CountedPool;

@@ -8,6 +8,7 @@
 //! PosixFileSystem            the machine's files: buffered, O_DIRECT, mapped; sets of reads by pread or io_uring
 //! MemoryFileSystem           files in memory that remember what was synced; crash clones; operation trace
 //! FaultInjectionFileSystem   wraps any of them; rules fail, tear, flip or delay chosen operations
+//! ObservedFileSystem         wraps any of them; an observer is told of every operation on a file
 //! ```
 //!
 //! This crate alone touches `std::fs` and system calls. Paths are passed through unchanged; this crate knows of tables
@@ -23,6 +24,7 @@ mod idle_cpus;
 mod limited;
 mod memory;
 mod mmap_reads;
+mod observed;
 mod options;
 #[cfg(unix)]
 mod posix;
@@ -45,6 +47,7 @@ pub use idle_cpus::idle_cpus;
 pub use limited::limited;
 pub use memory::{CrashPolicy, LoggedRead, MemoryFileSystem, OperationHook};
 pub use mmap_reads::MmapReads;
+pub use observed::{FileObserver, FileOperation, FileOperationKind, ObservedFileSystem};
 pub use options::{RandomAccessOptions, SequentialOptions, WritableOptions, WritePurpose};
 #[cfg(unix)]
 pub use posix::{IO_BACKEND_VARIABLE, PosixFileSystem};

@@ -1,9 +1,10 @@
 //! Compaction in other processes: what its options cannot say yet.
 
-use super::events::{rocksdb_eventlistener_t, rocksdb_table_properties_collector_factory_t};
+use super::collectors::rocksdb_table_properties_collector_factory_t;
 use super::files::{rocksdb_file_checksum_gen_factory_t, rocksdb_logger_t};
 use super::not_built;
 use super::other::rocksdb_cuckoo_table_options_t;
+use crate::event_listener::rocksdb_eventlistener_t;
 use crate::open_and_compact::rocksdb_compaction_service_options_override_t;
 
 not_built! {

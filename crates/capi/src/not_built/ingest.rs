@@ -1,10 +1,10 @@
 //! Tables written by hand, and ingested.
 
-use super::events::rocksdb_table_properties_t;
 use super::files::rocksdb_envoptions_t;
 use super::{not_built, unbuilt_types};
 use crate::comparator::rocksdb_comparator_t;
 use crate::db::rocksdb_t;
+use crate::event_listener::rocksdb_table_properties_t;
 use crate::family_handle::rocksdb_column_family_handle_t;
 use crate::kept::kept_options;
 use crate::options::rocksdb_options_t;

@@ -19,13 +19,12 @@
 //! A function that gets built moves out of its table; a test compares the tables with the list of all functions.
 
 mod backup;
-mod blob;
 mod checkpoint;
+mod collectors;
 mod compaction_service;
-pub(crate) mod events;
 mod files;
 mod indexed_batch;
-mod ingest;
+pub(crate) mod ingest;
 mod options;
 mod other;
 mod secondary;

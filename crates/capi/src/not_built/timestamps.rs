@@ -1,6 +1,5 @@
 //! User-defined timestamps.
 
-use super::events::rocksdb_table_properties_t;
 use super::indexed_batch::rocksdb_writebatch_wi_t;
 use super::ingest::rocksdb_sstfilewriter_t;
 use super::not_built;
@@ -95,9 +94,6 @@ not_built! {
         wbwi: *mut rocksdb_writebatch_wi_t, ts: *const c_char, tslen: usize, state: *mut c_void,
         get_ts_size: *const c_void,
     ) = error;
-    fn rocksdb_table_properties_user_defined_timestamps_persisted(
-        props: *const rocksdb_table_properties_t,
-    ) -> u64 = neutral;
     fn rocksdb_comparator_with_ts_create(
         state: *mut c_void, destructor: Destructor, compare: *const c_void, compare_ts: *const c_void,
         compare_without_ts: *const c_void, name: *const c_void, timestamp_size: usize,

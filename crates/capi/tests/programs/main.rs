@@ -81,6 +81,11 @@ fn callbacks() {
 }
 
 #[test]
+fn event_listeners() {
+    check("event_listeners");
+}
+
+#[test]
 fn options() {
     check("options");
 }

@@ -29,9 +29,15 @@ enum Ended {
 
 /// The body of the thread that leaves the error.
 pub(super) fn run(core: &DbCore) {
-    while let Some((error, times_left)) = core.jobs.begin_attempts() {
+    while let Some((error, reason, times_left)) = core.jobs.begin_attempts() {
+        if !core.events.ask_for_recovery(reason.told(), &error) {
+            core.events
+                .log()
+                .info(|| format!("a listener leaves it to Db::resume to accept writes again after: {error}"));
+            core.jobs.end_attempts(true);
+            return;
+        }
         core.events.log().info(|| format!("trying to accept writes again after: {error}"));
-        core.events.tell(|listener| listener.on_error_recovery_begin(&error));
         count(core, Ticker::ErrorHandlerAutoresumeCount);
         let ended = resume_with_retries(core, times_left);
         let is_given_up = !matches!(ended, Ended::NothingToDo);
@@ -62,6 +68,7 @@ fn resume_with_retries(core: &DbCore, times_left: u64) -> Ended {
         attempts += 1;
         count(core, Ticker::ErrorHandlerAutoresumeRetryTotalCount);
         let result = resume::resume(core);
+        core.events.tell_collected();
         core.jobs.note_attempt(core.env.clock.monotonic_us());
         let Err(error) = result else {
             count(core, Ticker::ErrorHandlerAutoresumeSuccessCount);

@@ -6,7 +6,7 @@ use crate::files::Awaited;
 use crate::jobs::{IdleWait, Job, JobHost, PickedCompaction, Places, StoppedBy, Wanted};
 use crate::options::WaitForCompactOptions;
 use ferrock_base::Result;
-use ferrock_options::AwaitsTask;
+use ferrock_options::{AwaitsTask, FlushReason};
 use ferrock_tree::compaction::choice::RunningCompactions;
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ pub(super) fn wait_for_compact(core: &DbCore, options: &WaitForCompactOptions) -
         deadline_us: (timeout_us > 0).then(|| clock.monotonic_us().saturating_add(timeout_us)),
     };
     if options.flush || (options.close_db && is_flush_owed(core)) {
-        flush_all(core)?;
+        flush_all(core, FlushReason::ManualFlush)?;
     }
     core.jobs.wait_until_idle(clock, wait)?;
     // A compaction's thread removes the inputs after the scheduler has counted the job as ended.
@@ -87,9 +87,10 @@ pub(super) fn wait_for_compact(core: &DbCore, options: &WaitForCompactOptions) -
 /// See [`Db::cancel_all_background_work`](super::Db::cancel_all_background_work).
 pub(super) fn cancel_all_background_work(core: &DbCore, wait: bool) -> Result<()> {
     core.jobs.check_open()?;
+    core.events.tell_shutdown();
     core.jobs.end_all_pauses();
     if !core.jobs.is_canceled() && is_flush_owed(core) {
-        flush_all(core)?;
+        flush_all(core, FlushReason::ShutDown)?;
     }
     // A writer must not wait for what never comes.
     core.writes.controller().end_delays();
@@ -109,9 +110,9 @@ fn is_flush_owed(core: &DbCore) -> bool {
     (has_unlogged || direct_writes::has_files(core)) && !core.jobs.has_error()
 }
 
-fn flush_all(core: &DbCore) -> Result<()> {
+fn flush_all(core: &DbCore, reason: FlushReason) -> Result<()> {
     let ids: Vec<u32> = core.families.load().iter().map(|data| data.id).collect();
-    flush::flush_families(core, &ids, &flush::at_once(), StoppedBy::Closing)
+    flush::flush_families(core, &ids, &flush::at_once(), StoppedBy::Closing, reason)
 }
 
 /// Ends the database: no new work, wait for what runs, flush what no log has, close the log, give up the lock.
@@ -119,12 +120,13 @@ pub(super) fn close(core: &DbCore) -> Result<()> {
     if core.jobs.is_read_only() || core.jobs.is_closing() {
         return Ok(());
     }
+    core.events.tell_shutdown();
     // Closing waits for the writer that leads the queue, which must not wait for its delay or for the end of a stop.
     core.writes.controller().end_delays();
     core.jobs.end_all_pauses();
     let mut result = Ok(());
     if !core.jobs.is_canceled() && is_flush_owed(core) {
-        result = flush_all(core);
+        result = flush_all(core, FlushReason::ShutDown);
     }
     // Writers that are in the queue finish; those that come later are refused.
     if !write::exclusively(core, || core.jobs.begin_closing()).unwrap_or(false) {
@@ -134,6 +136,7 @@ pub(super) fn close(core: &DbCore) -> Result<()> {
     core.files.stop();
     remote::cancel(core);
     core.jobs.wait_for_the_end();
+    core.events.tell_collected_first();
     core.events.wait_until_told();
     core.files.wait();
     result = result.and(options_file::write_what_waits(core));

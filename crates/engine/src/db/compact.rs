@@ -4,14 +4,15 @@
 //! never share a file. Readers keep their Versions; nothing waits for them and they wait for nothing.
 
 use super::job_env::JobPlace;
-use super::{DbCore, cleanup, flush, job_env, remote, space};
+use super::{DbCore, cleanup, flush, job_env, job_events, remote, space};
 use crate::column_family::ColumnFamilyData;
+use crate::events::Event;
 use crate::jobs::background_error::Reason;
 use crate::jobs::{PickedCompaction, ScheduledCompaction, StoppedBy, Wanted};
 use crate::metrics::Counters;
 use crate::options::{BlobGarbageCollectionPolicy, ColumnFamilyOptions};
 use ferrock_base::{Error, ErrorKind, MAX_SEQUENCE_NUMBER, Result};
-use ferrock_options::CompactionEvent;
+use ferrock_options::CompactionJobInfo;
 use ferrock_statistics::{Histogram, Recorder, Ticker};
 use ferrock_table::CopiedBlocks;
 use ferrock_tree::blob::BlobCollection;
@@ -101,9 +102,12 @@ pub(super) fn run_compaction(core: &DbCore, mut job: ScheduledCompaction) {
             core.events.log().info(|| format!("compaction of a dropped family: {error}"));
         }
         Err(error) => {
-            core.jobs.note_error(Reason::Compaction, error);
+            if !core.jobs.raise_error(Reason::Compaction, error) {
+                core.env.clock.sleep(flush::BEFORE_NEXT_ATTEMPT);
+            }
         }
     }
+    let _open = core.jobs.hold_for_listeners();
     core.jobs.finish_compaction(data.id, running);
     // Behind that: what begins in its place may need the place of the job, too.
     drop(token);
@@ -111,11 +115,7 @@ pub(super) fn run_compaction(core: &DbCore, mut job: ScheduledCompaction) {
     if let Some(turn) = cleanup {
         cleanup::clean_up(core, turn);
     }
-    if let Err(error) = result
-        && !is_stop(&error)
-    {
-        core.events.tell(|listener| listener.on_background_error(&error));
-    }
+    core.events.tell(|| Event::BackgroundJobPressureChanged(core.jobs.pressure()));
 }
 
 /// True for a compaction that was told to end, by a caller, by the end of the database, or by a service that ran it:
@@ -155,7 +155,7 @@ pub(super) fn compact_by_hand(core: &DbCore, mut job: ScheduledCompaction, reque
         && error.kind() != ErrorKind::CompactionTooLarge
         && !job.data.is_dropped()
     {
-        core.jobs.note_error(Reason::Compaction, error);
+        core.jobs.raise_error(Reason::Compaction, error);
     }
     core.jobs.finish_manual_piece(job.data.id, job.running);
     drop(job);
@@ -166,24 +166,36 @@ pub(super) fn compact_by_hand(core: &DbCore, mut job: ScheduledCompaction, reque
 /// Runs a compaction and installs its outputs. The inputs stay marked.
 pub(super) fn compact(core: &DbCore, scheduled: &ScheduledCompaction, request: Request<'_>) -> Result<JobOutput> {
     let before = core.env.clock.monotonic_us();
-    let result = compact_and_install(core, scheduled, request, before);
+    let info = |output: Option<&JobOutput>, status: Result<()>| {
+        let us = core.env.clock.monotonic_us().saturating_sub(before);
+        let aborted = status.as_ref().is_err_and(is_stop);
+        let info = job_events::compaction(core, scheduled, output, us, status);
+        Box::new(CompactionJobInfo { aborted, ..info })
+    };
+    core.events.tell(|| Event::CompactionBegin(info(None, Ok(()))));
+    let pre_commit = |output: &JobOutput| core.events.tell(|| Event::CompactionPreCommit(info(Some(output), Ok(()))));
+    let result = run_and_install(core, scheduled, request, before, &pre_commit);
     if let (Err(error), Some(recorder)) = (&result, core.metrics.recorder())
         && is_stop(error)
     {
         recorder.add(Ticker::CompactionCancelled, 1);
     }
+    core.events.tell_collected();
+    core.events.tell(|| {
+        let status = result.as_ref().map_or_else(|error| Err(error.clone()), |_| Ok(()));
+        Event::CompactionCompleted(info(result.as_ref().ok(), status))
+    });
     result
 }
 
-fn compact_and_install(
+fn run_and_install(
     core: &DbCore,
     scheduled: &ScheduledCompaction,
     request: Request<'_>,
     before: u64,
+    pre_commit: &dyn Fn(&JobOutput),
 ) -> Result<JobOutput> {
     let (data, choice) = (&scheduled.data, &scheduled.choice);
-    let mut event = compaction_event(scheduled);
-    core.events.tell(|listener| listener.on_compaction_begin(&event));
     let context = job_env::job_context(core, data, Some(Arc::clone(&choice.version)), choice.epoch_number)?;
     let settings = &context.family.options.settings;
     let collection = match request.blob_collection {
@@ -194,9 +206,9 @@ fn compact_and_install(
     let job = CompactionJob { context: &context, choice, is_manual, collection, within: None, max_subcompactions };
     let (remote, output) = match remote::run(core, scheduled, &context, collection)? {
         Some((remote, output)) => (Some(remote), output),
-        None => (None, job.run(&JobPlace::of_compaction(core, request.stopped_by))?),
+        None => (None, job.run(&JobPlace::of_compaction(core, request.stopped_by, Some(scheduled)))?),
     };
-    event.output_files = output.files.iter().map(|file| file.number).collect();
+    pre_commit(&output);
     let written = if choice.kind.writes_files() { output.size_bytes() } else { 0 };
     let installs = core.installs.lock();
     let applied = core.versions.log_and_apply(vec![job.edit(&output)]);
@@ -204,7 +216,7 @@ fn compact_and_install(
     if let Err(error) = applied {
         // The files stay: the edit may have reached the disk.
         if !data.is_dropped() {
-            core.jobs.note_error(Reason::Manifest, &error);
+            core.jobs.set_error(Reason::Manifest, &error);
         }
         return Err(error);
     }
@@ -213,27 +225,20 @@ fn compact_and_install(
     if let Some(remote) = remote {
         remote.installed();
     }
-    flush::open_new_tables(core, data, event.output_files.iter().copied());
-    let above = output.files.iter().filter(|file| (file.level as usize) < choice.output_level).count();
+    flush::open_new_tables(core, data, output.files.iter().map(|file| file.number));
     let us = core.env.clock.monotonic_us().saturating_sub(before);
-    note_compaction(core, scheduled, &event, (above, output.copied), written, us);
+    note_compaction(core, scheduled, &output, written, us);
     data.jobs.add_compaction(choice, &output, us);
     if let Some(recorder) = core.metrics.recorder() {
         record_compaction(recorder, choice, &output, written, us);
     }
-    core.events.tell(|listener| listener.on_compaction_completed(&event));
     Ok(output)
 }
 
-/// `above`: of the files those that stay on the level above the last. `copied`: of their blocks those that inputs had.
-fn note_compaction(
-    core: &DbCore,
-    job: &ScheduledCompaction,
-    event: &CompactionEvent,
-    (above, copied): (usize, CopiedBlocks),
-    written: u64,
-    us: u64,
-) {
+fn note_compaction(core: &DbCore, job: &ScheduledCompaction, output: &JobOutput, written: u64, us: u64) {
+    let copied = output.copied;
+    // Those that stay on the level above the last.
+    let above = output.files.iter().filter(|file| (file.level as usize) < job.choice.output_level).count();
     let counters = core.metrics.counters();
     match (job.choice.kind, job.choice.reason) {
         (CompactionKind::Merge | CompactionKind::Copy, _) => {
@@ -269,8 +274,8 @@ fn note_compaction(
             job.choice.score,
             job.choice.start_level,
             job.choice.output_level,
-            event.input_files.len(),
-            event.output_files.len(),
+            job.choice.input_files().count(),
+            output.files.len(),
             match job.choice.kind {
                 CompactionKind::Merge => "",
                 CompactionKind::Move => ", moved",
@@ -316,17 +321,5 @@ fn record_compaction(recorder: Recorder<'_>, choice: &CompactionChoice, output: 
     recorder.record(Histogram::NumFilesInSingleCompaction, choice.input_files().count() as u64);
     if recorder.is_timing() {
         recorder.record(Histogram::CompactionTime, us);
-    }
-}
-
-fn compaction_event(job: &ScheduledCompaction) -> CompactionEvent {
-    CompactionEvent {
-        job_id: job.job_id,
-        column_family: job.data.name.clone(),
-        start_level: job.choice.start_level,
-        output_level: job.choice.output_level,
-        input_files: job.choice.input_files().map(|(_, file)| file.number).collect(),
-        output_files: Vec::new(),
-        is_trivial_move: job.choice.kind == CompactionKind::Move,
     }
 }

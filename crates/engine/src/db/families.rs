@@ -8,13 +8,14 @@ use crate::db::flush;
 use crate::db::options_file;
 use crate::db::switch_memtable;
 use crate::db::write;
+use crate::events::Event;
 use crate::jobs::background_error::Reason;
 use crate::jobs::{LogChange, Places};
 use crate::options::{ColumnFamilyOptions, DbOptions};
 use ferrock_base::byte_text::canonical;
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_format::options_file::value::parse_struct;
-use ferrock_options::{combinations, db_path, dump, memory_budget_bytes, notes_of};
+use ferrock_options::{ColumnFamilyHandleInfo, combinations, db_path, dump, memory_budget_bytes, notes_of};
 use ferrock_tree::places::create_table_directories;
 use std::sync::Arc;
 
@@ -56,6 +57,10 @@ pub(crate) fn drop_column_family(core: &Arc<DbCore>, family: &ColumnFamily) -> R
         return Err(Error::invalid_argument("Can't drop default column family: and the database is open read-only"));
     }
     core.jobs.check_open()?;
+    core.events.tell(|| {
+        let (column_family_id, column_family) = (family.id(), family.name().to_owned());
+        Event::ColumnFamilyHandleDeletionStarted(ColumnFamilyHandleInfo { column_family_id, column_family })
+    });
     drop_family(core, &family.data)?;
     replace_option_notes(core, &format!("column family {}", family.name()), &[""], Vec::new());
     let is_file_written = options_file::families_changed(core, true)?;

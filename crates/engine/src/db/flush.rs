@@ -14,8 +14,10 @@
 //! that was dropped meanwhile is left out.
 
 use super::job_env::JobPlace;
+use super::job_events::{self, FlushedFamily};
 use super::{DbCore, direct_writes, job_env, space, switch_memtable, write};
 use crate::column_family::ColumnFamilyData;
+use crate::events::Event;
 use crate::jobs::background_error::Reason;
 use crate::jobs::{FlushInput, FlushScope, LogChange, StoppedBy, Switch};
 use crate::metrics::Counters;
@@ -23,12 +25,13 @@ use ferrock_base::compaction_filter::TableFileCreationReason;
 use ferrock_base::{ErrorKind, FileNumber, Result};
 use ferrock_format::version_edit::{BlobFileAddition, BlobFileGarbage, NewFile, VersionEdit};
 use ferrock_memtable::MemTable;
-use ferrock_options::{FlushEvent, FlushOptions};
+use ferrock_options::{FlushOptions, FlushReason, ManualFlushInfo};
 use ferrock_statistics::{Histogram, Ticker};
 use ferrock_tree::job::{FlushJob, JobOutput};
 use ferrock_tree::version::LogRelease;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The memtables of a family, and the table that they became.
 pub(super) struct FamilyFlush {
@@ -41,6 +44,8 @@ pub(super) struct FamilyFlush {
     /// Such files to which the table does not refer.
     unused: Vec<FileNumber>,
     elapsed_us: u64,
+    job_id: u64,
+    reason: FlushReason,
 }
 
 impl FamilyFlush {
@@ -57,31 +62,44 @@ impl FamilyFlush {
     }
 }
 
+/// How long work waits that failed, and of whose failure a listener says that it counts for nothing.
+pub(super) const BEFORE_NEXT_ATTEMPT: Duration = Duration::from_secs(1);
+
 /// The body of a flush job.
 pub(super) fn run_flush(core: &DbCore, scope: &FlushScope) {
-    let result = flush_once(core, scope);
-    if let Err(error) = &result {
-        core.jobs.note_error(Reason::Flush, error);
-    }
-    let (flushed, events) = result.as_ref().map_or((&[][..], &[][..]), |(flushed, events)| (flushed, events));
-    if !events.is_empty() {
+    let (flushed, events) = match flush_once(core, scope) {
+        Ok(flushed) => flushed,
+        Err(error) => {
+            core.events.tell_collected();
+            if !core.jobs.raise_error(Reason::Flush, &error) {
+                core.env.clock.sleep(BEFORE_NEXT_ATTEMPT);
+            }
+            Flushed::default()
+        }
+    };
+    if !flushed.is_empty() {
         space::note_flushed(core);
     }
-    core.jobs.finish_flush(scope, flushed);
+    // Before a caller that waits for the flush goes on.
     for event in events {
-        core.events.tell(|listener| listener.on_flush_completed(event));
+        core.events.tell(|| event);
     }
-    if let Err(error) = result {
-        core.events.tell(|listener| listener.on_background_error(&error));
-    }
+    core.events.tell_collected();
+    let _open = core.jobs.hold_for_listeners();
+    core.jobs.finish_flush(scope, &flushed);
+    core.events.tell(|| Event::BackgroundJobPressureChanged(core.jobs.pressure()));
 }
 
 /// How many memtables of which families a job flushed, and what is told of it.
-type Flushed = (Vec<(u32, usize)>, Vec<FlushEvent>);
+type Flushed = (Vec<(u32, usize)>, Vec<Event>);
 
 /// Flushes what is immutable of families now.
 fn flush_once(core: &DbCore, scope: &FlushScope) -> Result<Flushed> {
-    let flushes = write_tables(core, core.jobs.flush_inputs(scope))?;
+    let inputs = core.jobs.flush_inputs(scope);
+    if inputs.is_empty() {
+        return Ok(Flushed::default());
+    }
+    let flushes = write_tables(core, inputs, core.jobs.new_job_id())?;
     if flushes.is_empty() {
         return Ok(Flushed::default());
     }
@@ -114,7 +132,7 @@ fn install(core: &DbCore, flushes: Vec<FamilyFlush>) -> Result<(Vec<FamilyFlush>
         let applied = core.versions.log_and_apply_atomic(edits);
         flushes.iter().for_each(|flush| core.files.hand_over(&flush.output.written));
         if let Err(error) = applied {
-            core.jobs.note_error(Reason::Manifest, &error);
+            core.jobs.set_error(Reason::Manifest, &error);
             drop(installs);
             discard(core, &dropped);
             return Err(error);
@@ -128,19 +146,35 @@ fn install(core: &DbCore, flushes: Vec<FamilyFlush>) -> Result<(Vec<FamilyFlush>
 }
 
 /// Writes memtables to tables that do not count yet, family by family. A failure leaves none of them.
-pub(super) fn write_tables(core: &DbCore, inputs: Vec<FlushInput>) -> Result<Vec<FamilyFlush>> {
+pub(super) fn write_tables(core: &DbCore, inputs: Vec<FlushInput>, job_id: u64) -> Result<Vec<FamilyFlush>> {
+    // What was sealed is told before its flush.
+    core.events.tell_collected_first();
+    for input in &inputs {
+        core.events.tell(|| job_events::flush_begin(input, job_id));
+    }
     let mut flushes: Vec<FamilyFlush> = Vec::new();
-    for FlushInput { data, memtables, log_number_after } in inputs {
+    for FlushInput { data, memtables, log_number_after, reason } in inputs {
         let before = core.env.clock.monotonic_us();
-        let written = direct_writes::complete(core, &memtables)
-            .and_then(|files| Ok((write_level_0(core, &data, &memtables, TableFileCreationReason::Flush)?, files)));
+        let written = direct_writes::complete(core, &memtables).and_then(|files| {
+            Ok((write_level_0(core, &data, &memtables, TableFileCreationReason::Flush, job_id)?, files))
+        });
         match written {
             Ok((output, files)) => {
                 let elapsed_us = core.env.clock.monotonic_us().saturating_sub(before);
                 let direct = direct_writes::additions(&files, &output.blobs);
                 let is_unused = |number: &FileNumber| !direct.0.iter().any(|file| file.number == *number);
                 let unused = files.iter().map(|file| file.number).filter(is_unused).collect();
-                flushes.push(FamilyFlush { data, memtables, log_number_after, output, direct, unused, elapsed_us });
+                flushes.push(FamilyFlush {
+                    data,
+                    memtables,
+                    log_number_after,
+                    output,
+                    direct,
+                    unused,
+                    elapsed_us,
+                    job_id,
+                    reason,
+                });
             }
             // What it wrote counts for nothing, and the others go on without it.
             Err(error) if error.kind() == ErrorKind::ColumnFamilyDropped => {}
@@ -158,12 +192,26 @@ fn discard(core: &DbCore, flushes: &[FamilyFlush]) {
     flushes.iter().for_each(|flush| core.files.discard(&flush.output.written));
 }
 
-/// Opens the tables, counts the flushes, and lets go of the memtables.
-pub(super) fn end_flushes(core: &DbCore, flushes: Vec<FamilyFlush>) -> Vec<FlushEvent> {
-    flushes.into_iter().map(|flush| end_flush(core, flush)).collect()
+/// Opens the tables, counts the flushes, and lets go of the memtables. Returns what listeners are told, if there are any.
+pub(super) fn end_flushes(core: &DbCore, flushes: Vec<FamilyFlush>) -> Vec<Event> {
+    let mut events = Vec::new();
+    for flush in flushes {
+        if core.events.has_listeners() {
+            events.push(job_events::flush_completed(&FlushedFamily {
+                data: &flush.data,
+                memtables: &flush.memtables,
+                output: &flush.output,
+                blob_files: &flush.edit().blob_file_additions,
+                job_id: flush.job_id,
+                reason: flush.reason,
+            }));
+        }
+        end_flush(core, flush);
+    }
+    events
 }
 
-fn end_flush(core: &DbCore, flush: FamilyFlush) -> FlushEvent {
+fn end_flush(core: &DbCore, flush: FamilyFlush) {
     let FamilyFlush { data, memtables, output, unused, elapsed_us, .. } = flush;
     direct_writes::abandon_files(&memtables, &unused);
     let (file, blob_bytes) = (output.files.first().cloned(), output.blob_size_bytes());
@@ -176,7 +224,7 @@ fn end_flush(core: &DbCore, flush: FamilyFlush) -> FlushEvent {
         let memory = memtables.iter().map(|memtable| memtable.approximate_memory_bytes() as u64).sum();
         recorder.record(Histogram::FlushMemtableMemoryBytes, memory);
     }
-    note_flush(core, &data, file, blob_bytes, memtables.len(), elapsed_us)
+    note_flush(core, &data, file, blob_bytes, memtables.len(), elapsed_us);
 }
 
 fn note_flush(
@@ -186,7 +234,7 @@ fn note_flush(
     blob_bytes: u64,
     memtables: usize,
     us: u64,
-) -> FlushEvent {
+) {
     let size_bytes = file.as_ref().map_or(0, |file| file.size_bytes);
     Counters::add(&core.metrics.counters().flushes, 1);
     Counters::add(&core.metrics.counters().flush_bytes, size_bytes + blob_bytes);
@@ -205,7 +253,6 @@ fn note_flush(
             data.name
         )
     });
-    FlushEvent { column_family: data.name.clone(), file_number, size_bytes }
 }
 
 /// Writes memtables of a family to tables of level 0 that can be opened. They do not count yet. A failure leaves
@@ -215,9 +262,10 @@ pub(crate) fn write_level_0(
     data: &Arc<ColumnFamilyData>,
     memtables: &[Arc<MemTable>],
     reason: TableFileCreationReason,
+    job_id: u64,
 ) -> Result<JobOutput> {
     let context = job_env::job_context(core, data, core.versions.current(data.id), None)?;
-    FlushJob { context: &context, memtables, reason }.run(&JobPlace::of_flush(core))
+    FlushJob { context: &context, memtables, reason }.run(&JobPlace::of_flush(core, job_id))
 }
 
 /// Opens tables that were just installed: estimates and the choice of compactions need to know what is in them.
@@ -280,7 +328,7 @@ fn release_logs(core: &DbCore) -> Result<Vec<FileNumber>> {
     let mut edit = VersionEdit::for_column_family(0);
     release.add_to(&mut edit);
     if let Err(error) = core.versions.log_and_apply(vec![edit]) {
-        core.jobs.note_error(Reason::Manifest, &error);
+        core.jobs.set_error(Reason::Manifest, &error);
         return Err(error);
     }
     Ok(core.writes.logs().release_before(needed))
@@ -309,6 +357,7 @@ pub(super) fn flush_families(
     ids: &[u32],
     options: &FlushOptions,
     stopped_by: StoppedBy<'_>,
+    reason: FlushReason,
 ) -> Result<()> {
     if !options.allow_write_stall && !wait_for_room(core, ids, stopped_by)? {
         return Ok(());
@@ -317,15 +366,32 @@ pub(super) fn flush_families(
         core.jobs.check_error()?;
         let all = if core.jobs.is_flush_atomic() { core.jobs.families() } else { Vec::new() };
         let ids = if all.is_empty() { ids } else { &all };
-        let switches: Vec<Switch> = ids.iter().map(|&id| Switch { id, flush_now: false }).collect();
+        let switches: Vec<Switch> = ids.iter().map(|&id| Switch { id, flush_now: false, reason }).collect();
         switch_memtable::switch_memtables(core, &switches)?;
-        let targets = core.jobs.request_flush(ids, options.force_atomic_flush);
+        let targets = core.jobs.request_flush(ids, options.force_atomic_flush, reason);
         core.jobs.schedule();
         Ok((targets, core.jobs.hold_open()?))
     })??;
+    if core.events.has_listeners() {
+        tell_of_manual_flush(core, &targets, reason);
+    }
     // No writer waits for the MANIFEST, and closing waits for this.
     let released = release_logs(core)?;
     delete_logs(core, &released);
     drop(open);
     if options.wait { core.jobs.wait_for_flush(&targets) } else { Ok(()) }
+}
+
+/// Tells listeners of families that a caller has flushed: of all at once where they are one step, else of each.
+fn tell_of_manual_flush(core: &DbCore, targets: &[(u32, u64)], reason: FlushReason) {
+    let families = core.families.load();
+    let info = |(id, _): &(u32, u64)| {
+        let data = families.get(*id)?;
+        Some(ManualFlushInfo { column_family_id: *id, column_family: data.name.clone(), flush_reason: reason })
+    };
+    let infos: Vec<ManualFlushInfo> = targets.iter().filter_map(info).collect();
+    if core.jobs.is_flush_atomic() {
+        return core.events.tell(|| Event::ManualFlushScheduled(infos));
+    }
+    infos.into_iter().for_each(|info| core.events.tell(|| Event::ManualFlushScheduled(vec![info])));
 }

@@ -17,6 +17,7 @@ use crate::jobs::StoppedBy;
 use crate::options::{DbOptions, load_latest};
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_format::file_name::{self, FileKind};
+use ferrock_options::FlushReason;
 use ferrock_tree::places::is_same;
 use ferrock_vfs::{FileSystem, MemoryFileSystem, WritableOptions, copy_file, default_file_system};
 use std::path::Path;
@@ -86,7 +87,7 @@ pub(crate) fn save(core: &Arc<DbCore>, directory: &Path) -> Result<()> {
 fn flush_all(core: &DbCore) -> Result<()> {
     loop {
         let ids: Vec<u32> = core.families.load().iter().map(|family| family.id).collect();
-        match flush::flush_families(core, &ids, &flush::at_once(), StoppedBy::Closing) {
+        match flush::flush_families(core, &ids, &flush::at_once(), StoppedBy::Closing, FlushReason::GetLiveFiles) {
             // A family was dropped meanwhile.
             Err(error) if error.kind() == ErrorKind::ColumnFamilyDropped => {}
             outcome => return outcome,

@@ -1,13 +1,14 @@
 //! The database as the place where jobs run: numbers of files, when to stop, and what a job works with.
 
-use super::DbCore;
+use super::{DbCore, job_events};
 use crate::column_family::ColumnFamilyData;
-use crate::jobs::StoppedBy;
+use crate::jobs::{ScheduledCompaction, StoppedBy};
 use crate::metrics::Counters;
 use crate::write::controller::StallCondition;
 use ferrock_base::{Error, FileNumber, Result};
+use ferrock_options::CompactionJobStats;
 use ferrock_table::FailedCollector;
-use ferrock_tree::job::{FamilyContext, JobContext, JobEnv, WrittenFiles};
+use ferrock_tree::job::{FamilyContext, FileBegun, FileEnded, JobContext, JobEnv, WrittenFiles};
 use ferrock_tree::seqno_time::SeqnoToTimeMapping;
 use ferrock_tree::version::Version;
 use std::path::PathBuf;
@@ -59,16 +60,24 @@ pub(super) struct JobPlace<'a> {
     stopped_by: StoppedBy<'a>,
     /// The job ends when its outputs reach the bound of space.
     is_bounded: bool,
+    /// For listeners, with the compaction that it is, if its parts are told of.
+    job_id: u64,
+    compaction: Option<&'a ScheduledCompaction>,
 }
 
 impl<'a> JobPlace<'a> {
     /// Of a flush: what it writes is acknowledged, and needs the space however little there is.
-    pub(super) fn of_flush(core: &'a DbCore) -> Self {
-        Self { core, stopped_by: StoppedBy::Closing, is_bounded: false }
+    pub(super) fn of_flush(core: &'a DbCore, job_id: u64) -> Self {
+        Self { core, stopped_by: StoppedBy::Closing, is_bounded: false, job_id, compaction: None }
     }
 
-    pub(super) fn of_compaction(core: &'a DbCore, stopped_by: StoppedBy<'a>) -> Self {
-        Self { core, stopped_by, is_bounded: true }
+    pub(super) fn of_compaction(
+        core: &'a DbCore,
+        stopped_by: StoppedBy<'a>,
+        compaction: Option<&'a ScheduledCompaction>,
+    ) -> Self {
+        let job_id = compaction.map_or(0, |compaction| compaction.job_id);
+        Self { core, stopped_by, is_bounded: true, job_id, compaction }
     }
 }
 
@@ -110,6 +119,26 @@ impl JobEnv for JobPlace<'_> {
 
     fn note_verified_blocks(&self, blocks: u64) {
         Counters::add(&self.core.metrics.counters().verified_blocks, blocks);
+    }
+
+    fn note_file_begun(&self, file: &FileBegun<'_>) {
+        self.core.events.tell(|| job_events::file_begun(self.core, self.job_id, file));
+    }
+
+    fn note_file_ended(&self, file: &FileEnded<'_>) {
+        self.core.events.tell(|| job_events::file_ended(self.core, self.job_id, file));
+    }
+
+    fn note_part_begun(&self, part: usize) {
+        if let Some(compaction) = self.compaction {
+            self.core.events.tell(|| job_events::part_begun(compaction, part));
+        }
+    }
+
+    fn note_part_ended(&self, part: usize, stats: &CompactionJobStats, result: &Result<()>) {
+        if let Some(compaction) = self.compaction {
+            self.core.events.tell(|| job_events::part_ended(compaction, part, stats, result));
+        }
     }
 }
 

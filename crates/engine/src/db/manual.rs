@@ -8,6 +8,7 @@ use crate::column_family::{ColumnFamily, ColumnFamilyData};
 use crate::jobs::{ManualPiece, StoppedBy};
 use crate::options::{BottommostLevelCompaction, CompactRangeOptions, CompactionStyle, FlushOptions};
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
+use ferrock_options::FlushReason;
 use ferrock_tree::compaction::picker::{ManualChoice, ManualRequest, ManualStep, manual_steps, pick_manual};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ pub(crate) fn flush_families(core: &DbCore, families: &[ColumnFamily], options: 
     let mut ids: Vec<u32> = families.iter().map(ColumnFamily::id).collect();
     ids.sort_unstable();
     ids.dedup();
-    flush::flush_families(core, &ids, options, StoppedBy::Closing)?;
+    flush::flush_families(core, &ids, options, StoppedBy::Closing, FlushReason::ManualFlush)?;
     check()
 }
 
@@ -44,7 +45,7 @@ pub(super) fn compact_range(
     let stopped_by = StoppedBy::Caller(options.canceled.as_ref());
     core.jobs.check_stop(stopped_by)?;
     let flush = FlushOptions { allow_write_stall: options.allow_write_stall, ..FlushOptions::default() };
-    flush::flush_families(core, &[data.id], &flush, stopped_by)?;
+    flush::flush_families(core, &[data.id], &flush, stopped_by, FlushReason::ManualCompaction)?;
     in_turn(core, data, options.exclusive_manual_compaction, stopped_by, || {
         compact_steps(core, data, begin, end, options)?;
         if options.change_level { move_up(core, data, options.target_level) } else { Ok(()) }

@@ -111,7 +111,7 @@ pub(super) fn move_level(
             core.jobs.install(data.id, core.versions.current(data.id));
         }
         Err(error) => {
-            core.jobs.note_error(Reason::Manifest, error);
+            core.jobs.set_error(Reason::Manifest, error);
         }
     }
     core.jobs.finish_manual_piece(data.id, job.running);

@@ -16,6 +16,7 @@
 //! async_search.rs the search of both, where it waits                      async_scan/    rows in batches, as futures
 //! multi_get.rs  many keys, in rounds of reads                             multi_scan.rs many ranges, planned together
 //! job_env.rs    what a job works with                                     versions.rs   every version of a key
+//! job_events.rs what listeners are told of jobs
 //! remote.rs     compactions that another process runs                     open_and_compact.rs the other process
 //! ```
 //!
@@ -44,6 +45,7 @@ mod in_place_updates;
 mod interface;
 mod iter_source;
 mod job_env;
+mod job_events;
 mod live_file;
 #[cfg(test)]
 mod locks;
@@ -98,7 +100,7 @@ pub use async_get::GetAsync;
 pub use async_multi_get::MultiGetAsync;
 pub use async_scan::{AsyncScan, NextBatch, ScanBatch};
 pub use ferrock_tree::compaction::picker::UserKeyRange;
-pub use interface::Db;
+pub use interface::{Db, WeakDb};
 pub use live_file::LiveFile;
 pub use multi_scan::{MultiScan, ScanRange, ScanRow};
 pub use open::ColumnFamilyDescriptor;

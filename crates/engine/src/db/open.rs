@@ -51,7 +51,7 @@ use ferrock_base::random::Random;
 use ferrock_base::{Comparator, Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::version_edit::VersionEdit;
 use ferrock_format::{current_file, file_name, unique_id};
-use ferrock_options::{RemovalPlace, combinations, db_path, dump};
+use ferrock_options::{RemovalPlace, combinations, db_path, dump, observe_files};
 use ferrock_table::TableBlockCache;
 use ferrock_tree::blob::{BlobCacheSession, BlobSource};
 use ferrock_tree::places::{FilePlaces, TablePaths, create_directory, create_table_directories, is_same};
@@ -195,6 +195,8 @@ impl Opener {
         check_options(&options, &families)?;
         options.adopt_budget();
         let file_system = file_system_of(&options)?;
+        let components = &options.components;
+        let file_system = observe_files(file_system, &components.listeners, || components.clock());
         for note in ferrock_options::notes_of(&options, &families) {
             if !notes.contains(&note) {
                 notes.push(note);
@@ -442,13 +444,14 @@ impl Opener {
             Arc::clone(&open_tables),
         );
         let blob_source = Arc::new(blob_source.with_read_limiter(components.rate_limiter.clone()));
+        let events = Arc::new(Events::new(components.listeners.clone(), info_log));
         let files = FileRegistry::new(FileRegistryParts {
             file_system: Arc::clone(&self.file_system),
             database: self.path.clone(),
             places: Arc::clone(&places),
             open_tables,
             blob_source: Arc::clone(&blob_source),
-            log: Arc::clone(&info_log),
+            events: Arc::clone(&events),
             deletion: Deletion::new(
                 components.sst_file_manager.clone().filter(|_| !is_read_only),
                 RemovalPlace {
@@ -461,7 +464,6 @@ impl Opener {
             directory_lock: lock,
         });
         let logs = Logs::new(Arc::clone(&self.file_system), places, wal_options);
-        let events = Arc::new(Events::new(components.listeners.clone(), info_log));
         let writes = WritePath::new(logs, last_sequence, self.options.delayed_write_rate, Arc::clone(&clock));
         let core = Arc::new_cyclic(|this: &Weak<DbCore>| DbCore {
             options: LiveOptions::new(self.options.clone(), self.notes.clone()),
@@ -769,7 +771,8 @@ fn flush_recovered(
     if memtable.is_empty() {
         return Ok(());
     }
-    let output = flush::write_level_0(core, data, &[Arc::clone(&memtable)], TableFileCreationReason::Recovery)?;
+    let job_id = core.jobs.new_job_id();
+    let output = flush::write_level_0(core, data, &[Arc::clone(&memtable)], TableFileCreationReason::Recovery, job_id)?;
     data.memtable.store(data.new_memtable());
     let edit = edits.entry(data.id).or_insert_with(|| VersionEdit::for_column_family(data.id));
     edit.new_files.extend(output.files);

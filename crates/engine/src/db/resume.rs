@@ -16,11 +16,12 @@
 use super::direct_writes;
 use super::flush::FamilyFlush;
 use super::{DbCore, cleanup, flush, switch_memtable, write};
+use crate::events::Event;
 use crate::jobs::background_error::Reason;
 use crate::jobs::{FlushScope, ResumeStart, Switch};
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::version_edit::VersionEdit;
-use ferrock_options::{ErrorRecoveryEvent, FlushEvent};
+use ferrock_options::{BackgroundErrorRecoveryInfo, FlushReason};
 
 /// What an attempt to leave the error came to, when it did not fail.
 enum Attempt {
@@ -53,8 +54,7 @@ pub(super) fn tell_recovery_end(core: &DbCore, old_error: Error, new_error: Opti
     if new_error.is_none() {
         cleanup::delete_obsolete_files(core);
     }
-    let event = ErrorRecoveryEvent { old_error, new_error };
-    core.events.tell(|listener| listener.on_error_recovery_end(&event));
+    core.events.tell(|| Event::ErrorRecoveryEnd(Box::new(BackgroundErrorRecoveryInfo { old_error, new_error })));
 }
 
 fn try_resume(core: &DbCore) -> Result<Attempt> {
@@ -74,10 +74,15 @@ fn try_resume(core: &DbCore) -> Result<Attempt> {
 /// Makes everything that readers see durable without the old logs, and the old logs needless. The caller leads the
 /// write queue, and no flush runs.
 fn recover_from_error(core: &DbCore) -> Result<()> {
-    let all: Vec<Switch> = core.jobs.families().into_iter().map(|id| Switch { id, flush_now: false }).collect();
+    // The write queue is led: listeners are told behind it.
+    let _deferred = core.events.defer();
+    let reason = FlushReason::ErrorRecovery;
+    let all: Vec<Switch> = core.jobs.families().into_iter().map(|id| Switch { id, flush_now: false, reason }).collect();
     switch_memtable::switch_memtables(core, &all)?;
     let log_number = core.writes.logs().current_number();
-    let flushes = flush::write_tables(core, core.jobs.flush_inputs(&FlushScope::All));
+    let mut inputs = core.jobs.flush_inputs(&FlushScope::All);
+    inputs.iter_mut().for_each(|input| input.reason = reason);
+    let flushes = flush::write_tables(core, inputs, core.jobs.new_job_id());
     let flushes = flushes.inspect_err(|error| core.jobs.set_error(Reason::Flush, error))?;
     let events = commit_resume(core, log_number, flushes)?;
     direct_writes::forget_failed(core);
@@ -85,13 +90,13 @@ fn recover_from_error(core: &DbCore) -> Result<()> {
     let proved = core.writes.logs().prove(next);
     proved.inspect_err(|error| core.jobs.set_error(Reason::Write, error))?;
     for event in events {
-        core.events.tell(|listener| listener.on_flush_completed(&event));
+        core.events.tell(|| event);
     }
     Ok(())
 }
 
 /// Makes the tables count and the logs before `log_number` needless, in one change.
-fn commit_resume(core: &DbCore, log_number: FileNumber, flushes: Vec<FamilyFlush>) -> Result<Vec<FlushEvent>> {
+fn commit_resume(core: &DbCore, log_number: FileNumber, flushes: Vec<FamilyFlush>) -> Result<Vec<Event>> {
     let visible = core.visible();
     let installs = core.installs.lock();
     let mut edits: Vec<VersionEdit> = Vec::new();

@@ -100,8 +100,8 @@ pub(super) fn switch_memtables(core: &DbCore, switches: &[Switch]) -> Result<()>
     core.writes.publisher().wait_for_inserts();
     let switched = core.writes.logs().switch_if_used(|| core.versions.new_file_number());
     let log_number = switched.inspect_err(|error| {
-        core.jobs.note_error(Reason::Write, error);
+        core.jobs.set_error(Reason::Write, error);
     })?;
-    core.jobs.switch_memtables(switches, log_number);
+    core.jobs.switch_memtables(switches, log_number, core.visible());
     Ok(())
 }

@@ -101,7 +101,11 @@ fn write_request(
         wait_for_low_pri(core, options, request.byte_size())?;
     }
     match core.writes.queue().join(request) {
-        Role::Leader(guard, request) => lead(core, guard, request),
+        Role::Leader(guard, request) => {
+            let verdict = lead(core, guard, request);
+            core.events.tell_collected();
+            verdict
+        }
         Role::Insert(request, group, inserter) => {
             insert_for_group(core, &group, &request);
             inserter.wait()
@@ -141,9 +145,12 @@ pub(crate) fn wait_for_limiter(options: &DbOptions, priority: IoPriority, logged
 /// then.
 pub(crate) fn exclusively<R>(core: &DbCore, work: impl FnOnce() -> R) -> Result<R> {
     match core.writes.queue().join(WriteRequest::Exclusive) {
-        Role::Leader(_guard, _) => {
+        Role::Leader(guard, _) => {
             core.writes.publisher().wait_for_inserts();
-            core.jobs.check_open().map(|()| work())
+            let result = core.jobs.check_open().map(|()| work());
+            drop(guard);
+            core.events.tell_collected();
+            result
         }
         Role::Verdict(verdict) => Err(verdict
             .err()
@@ -342,11 +349,10 @@ fn insert_group(
     turn.wait();
     core.seqno_times.note(last, &*core.env.clock);
     // Before the turn ends: a thread that waits for that must not have half a group flushed.
-    let failed = inserted.as_ref().err().filter(|error| core.jobs.note_error(Reason::MemTable, error)).cloned();
-    let verdict = turn.end(inserted);
-    // A listener may wait for the turn.
-    failed.inspect(|error| core.jobs.tell_of_error(error));
-    verdict
+    if let Err(error) = &inserted {
+        core.jobs.set_error(Reason::MemTable, error);
+    }
+    turn.end(inserted)
 }
 
 /// Notes an error, when it is dropped with a database, for the thread that inserts panics. It is declared behind the
@@ -357,7 +363,7 @@ impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
         if let Some(core) = self.0 {
             let error = Error::new(ErrorKind::Aborted, "a thread panicked while it put a write into the memtable");
-            core.jobs.note_error(Reason::MemTable, &error);
+            core.jobs.set_error(Reason::MemTable, &error);
         }
     }
 }

@@ -31,10 +31,12 @@ pub(crate) mod deletion;
 pub(crate) mod log_directory;
 pub(crate) mod openings;
 
+use crate::events::{Event, Events};
 use crate::info_log::InfoLog;
 use deletion::{Deletion, Removal};
-use ferrock_base::{FileNumber, Result};
+use ferrock_base::{Error, FileNumber, Result};
 use ferrock_format::file_name::{self, FileKind};
+use ferrock_options::FileDeletionInfo;
 use ferrock_tree::blob::{BlobSource, KeepFiles, closed_file};
 use ferrock_tree::job::WrittenFiles;
 use ferrock_tree::places::{FilePlaces, is_same};
@@ -55,7 +57,7 @@ pub(crate) struct FileRegistryParts {
     pub(crate) places: Arc<FilePlaces>,
     pub(crate) open_tables: Arc<OpenTables>,
     pub(crate) blob_source: Arc<BlobSource>,
-    pub(crate) log: Arc<InfoLog>,
+    pub(crate) events: Arc<Events>,
     pub(crate) deletion: Deletion,
     /// `None`: the database is open for reading, and nothing is removed.
     pub(crate) directory_lock: Option<Box<dyn FileLock>>,
@@ -114,6 +116,7 @@ pub(crate) struct FileRegistry {
     blob_source: Arc<BlobSource>,
     deletion: Deletion,
     log: Arc<InfoLog>,
+    events: Arc<Events>,
     /// The last clean-up left tables that only readers held.
     has_zombies: AtomicBool,
     /// Scans for zombies that run now. One of them may count a version that is dropped meanwhile as held.
@@ -132,7 +135,7 @@ impl FileRegistry {
             places,
             open_tables,
             blob_source,
-            log,
+            events,
             deletion,
             directory_lock,
         } = parts;
@@ -143,7 +146,8 @@ impl FileRegistry {
             open_tables,
             blob_source,
             deletion,
-            log,
+            log: Arc::clone(events.log()),
+            events,
             has_zombies: AtomicBool::new(false),
             zombie_scans: AtomicUsize::new(0),
             state: Mutex::new(State { is_stopped: directory_lock.is_none(), ..State::default() }),
@@ -272,12 +276,31 @@ impl FileRegistry {
 
     /// A file that stays costs space, until a clean-up removes it.
     fn remove_quietly(&self, directory: &Path, name: String, what: &str, removal: Removal) {
-        match self.deletion.remove(&*self.file_system, &directory.join(&name), removal) {
+        let removed = self.deletion.remove(&*self.file_system, &directory.join(&name), removal);
+        self.tell_of_removal(directory, &name, &removed);
+        match removed {
             Err(error) if !error.is_not_found() => {
                 self.log.warn(|| format!("{what}: {error}"));
                 self.note_file(directory, name);
             }
             _ => self.forget(directory, &name),
+        }
+    }
+
+    /// Tells listeners of a table or a blob file. What is not there was not removed.
+    fn tell_of_removal(&self, directory: &Path, name: &str, removed: &Result<()>) {
+        let wanted = self.events.has_listeners() && !removed.as_ref().is_err_and(Error::is_not_found);
+        let Some(parsed) = file_name::parse(name).filter(|_| wanted) else { return };
+        let info = || FileDeletionInfo {
+            db_name: self.database.clone(),
+            file_path: directory.join(name),
+            job_id: 0,
+            status: removed.clone(),
+        };
+        match parsed.kind {
+            FileKind::Table => self.events.tell(|| Event::TableFileDeleted(info())),
+            FileKind::Blob => self.events.tell(|| Event::BlobFileDeleted(info())),
+            _ => {}
         }
     }
 
@@ -450,7 +473,9 @@ impl FileRegistry {
                 _ => {}
             }
             let removal = self.removal_of(parsed.kind);
-            match self.deletion.remove(&*self.file_system, &directory.join(name), removal) {
+            let removed = self.deletion.remove(&*self.file_system, &directory.join(name), removal);
+            self.tell_of_removal(directory, name, &removed);
+            match removed {
                 Ok(()) => {
                     self.forget(directory, name);
                     self.log.info(|| format!("removed {name}"));
@@ -578,13 +603,14 @@ mod tests {
             Arc::clone(&open_tables),
         ));
         let log = InfoLog::none(Arc::clone(&file_system), Arc::new(ManualClock::new(0)));
+        let events = Arc::new(Events::new(Vec::new(), log));
         let parts = FileRegistryParts {
             file_system: Arc::clone(&file_system),
             database,
             places,
             open_tables,
             blob_source,
-            log,
+            events,
             deletion: Deletion::default(),
             directory_lock: Some(directory_lock),
         };

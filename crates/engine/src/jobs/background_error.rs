@@ -23,6 +23,7 @@
 //! The first error stands until a more severe one comes.
 
 use ferrock_base::{Error, ErrorKind};
+use ferrock_options::BackgroundErrorReason;
 use std::io::ErrorKind as IoKind;
 
 /// What was being done.
@@ -37,6 +38,20 @@ pub(crate) enum Reason {
     Write,
     /// The insert that followed it.
     MemTable,
+}
+
+impl Reason {
+    /// What listeners are told.
+    pub(crate) fn told(self) -> BackgroundErrorReason {
+        match self {
+            Self::Flush => BackgroundErrorReason::Flush,
+            Self::Compaction => BackgroundErrorReason::Compaction,
+            Self::Opening => BackgroundErrorReason::AsyncFileOpen,
+            Self::Manifest => BackgroundErrorReason::ManifestWrite,
+            Self::Write => BackgroundErrorReason::WriteCallback,
+            Self::MemTable => BackgroundErrorReason::MemTable,
+        }
+    }
 }
 
 /// How bad it is.
@@ -77,24 +92,29 @@ pub(crate) fn severity(reason: Reason, kind: ErrorKind) -> Severity {
 /// The state: no error, or the one that stands.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BackgroundError {
-    standing: Option<(Error, Severity)>,
+    standing: Option<(Error, Severity, Reason)>,
     /// A thread tries to leave the state.
     is_recovering: bool,
     count: u64,
 }
 
 impl BackgroundError {
+    /// True for what ends work without anything being wrong.
+    pub(crate) fn counts_for_nothing(error: &Error) -> bool {
+        matches!(error.kind(), ErrorKind::ShutdownInProgress | ErrorKind::ColumnFamilyDropped)
+    }
+
     /// Takes notice of an error; returns true when the state changed.
     pub(crate) fn set(&mut self, reason: Reason, error: &Error) -> bool {
-        if error.kind() == ErrorKind::ShutdownInProgress || error.kind() == ErrorKind::ColumnFamilyDropped {
+        if Self::counts_for_nothing(error) {
             return false;
         }
         self.count += 1;
         let severity = severity(reason, error.kind());
-        if self.standing.as_ref().is_some_and(|(_, standing)| *standing >= severity) {
+        if self.standing.as_ref().is_some_and(|(_, standing, _)| *standing >= severity) {
             return false;
         }
-        self.standing = Some((error.clone(), severity));
+        self.standing = Some((error.clone(), severity, reason));
         true
     }
 
@@ -102,7 +122,7 @@ impl BackgroundError {
     pub(crate) fn check(&self) -> Result<(), Error> {
         match &self.standing {
             None => Ok(()),
-            Some((error, severity)) => {
+            Some((error, severity, _)) => {
                 let remedy = match severity {
                     _ if self.is_recovering => "writes are stopped, and accepted again when the cause is gone",
                     Severity::Soft | Severity::Hard => {
@@ -117,12 +137,17 @@ impl BackgroundError {
 
     /// The error that stands.
     pub(crate) fn standing(&self) -> Option<&Error> {
-        self.standing.as_ref().map(|(error, _)| error)
+        self.standing.as_ref().map(|(error, ..)| error)
+    }
+
+    /// The same, and what failed.
+    pub(crate) fn standing_with_reason(&self) -> Option<(&Error, Reason)> {
+        self.standing.as_ref().map(|(error, _, reason)| (error, *reason))
     }
 
     /// True when `resume` may try.
     pub(crate) fn is_resumable(&self) -> bool {
-        self.standing.as_ref().is_some_and(|(_, severity)| *severity < Severity::Fatal)
+        self.standing.as_ref().is_some_and(|(_, severity, _)| *severity < Severity::Fatal)
     }
 
     /// True when the cause may pass, and leaving the state without a call is safe.

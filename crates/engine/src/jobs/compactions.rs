@@ -100,7 +100,7 @@ impl State {
         let count = self.families.len();
         if count <= FAMILIES_ASKED {
             let mut ids: Vec<u32> = self.families.keys().copied().collect();
-            let turn = usize::try_from(self.next_job_id).unwrap_or(0) % count.max(1);
+            let turn = usize::try_from(self.compactions_begun).unwrap_or(0) % count.max(1);
             ids.rotate_left(turn);
             return ids;
         }
@@ -110,7 +110,7 @@ impl State {
         let all = self.families.iter().enumerate();
         let asked = all.filter(|(at, (_, family))| family.may_compact.load(Ordering::Relaxed) || is_turn(*at));
         let mut ids: Vec<u32> = asked.map(|(_, (id, _))| *id).collect();
-        let turn = usize::try_from(self.next_job_id).unwrap_or(0) % ids.len().max(1);
+        let turn = usize::try_from(self.compactions_begun).unwrap_or(0) % ids.len().max(1);
         ids.rotate_left(turn);
         ids
     }
@@ -141,6 +141,7 @@ impl State {
         let running = family.running.start(&choice);
         let job_id = self.next_job_id;
         self.next_job_id += 1;
+        self.compactions_begun += 1;
         Some(ScheduledCompaction {
             data: Arc::clone(&family.data),
             choice,
@@ -170,6 +171,14 @@ fn is_stoppable(by: StoppedBy<'_>) -> bool {
 }
 
 impl JobScheduler {
+    /// A number for a job that is no compaction.
+    pub(crate) fn new_job_id(&self) -> u64 {
+        let mut state = self.lock();
+        let id = state.next_job_id;
+        state.next_job_id += 1;
+        id
+    }
+
     /// An automatic compaction ended: its place and its inputs go to the next jobs.
     pub(crate) fn finish_compaction(&self, id: u32, running: RunningId) {
         self.change(|state| state.end_compaction_job(id, running));

@@ -1,7 +1,8 @@
 //! The background error of a database: entering it, the attempts to leave it, leaving it.
 
 use super::background_error::{Reason, severity};
-use super::{JobScheduler, State};
+use super::{BackgroundError, JobScheduler, State};
+use crate::events::Event;
 use ferrock_base::clock::Alarm;
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_statistics::Ticker;
@@ -39,20 +40,39 @@ pub(crate) enum NextAttempt {
 }
 
 impl JobScheduler {
-    /// Enters, or deepens, the background-error state, and tells listeners when that is new.
+    /// Enters, or deepens, the background-error state. Listeners are told when that is new, by
+    /// [`tell_collected`](crate::events::Events::tell_collected): the caller may hold locks.
     pub(crate) fn set_error(&self, reason: Reason, error: &Error) {
         if self.note_error(reason, error) {
-            self.tell_of_error(error);
+            self.events.collect(|| Event::BackgroundError(reason.told(), error.clone()));
         }
     }
 
-    /// Tells the listeners of an error that was [noted](Self::note_error).
-    pub(crate) fn tell_of_error(&self, error: &Error) {
-        self.events.tell(|listener| listener.on_background_error(error));
+    /// Asks the listeners what the failure of work counts for that can be tried again, and enters the state for that.
+    /// False when they let it count for nothing. The caller holds no lock of the database.
+    pub(crate) fn raise_error(&self, reason: Reason, error: &Error) -> bool {
+        if BackgroundError::counts_for_nothing(error) {
+            return true;
+        }
+        // It was told where it happened.
+        if self.standing_error().is_some_and(|standing| standing.to_string() == error.to_string()) {
+            self.note_error(reason, error);
+            return true;
+        }
+        match self.events.ask_of_error(reason.told(), error) {
+            Some(error) => {
+                self.note_error(reason, &error);
+                true
+            }
+            None => {
+                self.events.log().warn(|| format!("a listener lets writes go on after a failed {reason:?}: {error}"));
+                false
+            }
+        }
     }
 
-    /// As [`set_error`](Self::set_error); the listeners are the caller's business. True when the state changed.
-    pub(crate) fn note_error(&self, reason: Reason, error: &Error) -> bool {
+    /// As [`set_error`](Self::set_error), of which no listener is told. True when the state changed.
+    fn note_error(&self, reason: Reason, error: &Error) -> bool {
         let mut locked = self.lock();
         let has_changed = locked.error.set(reason, error);
         if has_changed {
@@ -197,15 +217,16 @@ impl JobScheduler {
         })
     }
 
-    /// The error that the thread of attempts is to leave, and what tells it from a later one. `None`: the thread ends.
-    pub(crate) fn begin_attempts(&self) -> Option<(Error, u64)> {
+    /// The error that the thread of attempts is to leave, what failed, and what tells it from a later one. `None`: the
+    /// thread ends.
+    pub(crate) fn begin_attempts(&self) -> Option<(Error, Reason, u64)> {
         let mut locked = self.lock();
-        let error = locked.error.standing().cloned();
+        let error = locked.error.standing_with_reason().map(|(error, reason)| (error.clone(), reason));
         if error.is_none() {
             locked.error.set_recovering(false);
             self.changed.notify_all();
         }
-        error.map(|error| (error, locked.auto_resume.times_left))
+        error.map(|(error, reason)| (error, reason, locked.auto_resume.times_left))
     }
 
     /// Whether another attempt to leave an error follows. Arms the alarm that ends the wait before it.

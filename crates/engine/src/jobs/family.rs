@@ -5,9 +5,9 @@ use crate::column_family::{ColumnFamilyData, SuperVersion};
 use crate::options::ColumnFamilyOptions;
 use crate::resting::RestingIterators;
 use crate::write::controller::{FamilyDebt, StallCondition, WriteController};
-use ferrock_base::FileNumber;
+use ferrock_base::{FileNumber, SequenceNumber};
 use ferrock_memtable::MemTable;
-use ferrock_options::WriteStallInfo;
+use ferrock_options::{FlushReason, MemTableInfo, WriteStallInfo};
 use ferrock_tree::compaction::choice::{RunningCompactions, RunningId};
 use ferrock_tree::compaction::picker;
 use ferrock_tree::compaction::picker::stall::{self, StallInput};
@@ -47,6 +47,10 @@ pub(crate) struct FamilyJobs {
     pub(super) memtable_log_number: FileNumber,
     /// Flush what is immutable, however little.
     pub(super) is_flush_requested: bool,
+    /// Of the next flush.
+    pub(super) flush_reason: FlushReason,
+    /// No entry of the memtable has a smaller number.
+    pub(super) memtable_earliest: SequenceNumber,
     pub(super) is_flush_running: bool,
     /// Compactions that run now.
     pub(super) running: RunningCompactions,
@@ -66,6 +70,8 @@ impl FamilyJobs {
             immutable: VecDeque::new(),
             memtable_log_number: log_number,
             is_flush_requested: false,
+            flush_reason: FlushReason::Others,
+            memtable_earliest: SequenceNumber(0),
             is_flush_running: false,
             running: RunningCompactions::default(),
             may_compact: AtomicBool::new(true),
@@ -82,6 +88,28 @@ impl FamilyJobs {
         }
         let enough = usize::try_from(self.data.options.load().min_write_buffer_number_to_merge).unwrap_or(1);
         self.is_flush_requested || self.immutable.len() >= enough
+    }
+
+    /// Why a memtable that takes no more is flushed.
+    pub(super) fn reason_of_full(&self) -> FlushReason {
+        let most = u64::from(self.data.options.load().memtable_max_range_deletions);
+        match most > 0 && self.data.memtable.load().num_range_deletes() >= most {
+            true => FlushReason::MemtableMaxRangeDeletions,
+            false => FlushReason::WriteBufferFull,
+        }
+    }
+
+    /// What listeners are told of the memtable.
+    pub(super) fn memtable_info(&self) -> MemTableInfo {
+        let memtable = self.data.memtable.load();
+        MemTableInfo {
+            column_family: self.data.name.clone(),
+            first_seqno: memtable.smallest_sequence().unwrap_or_default(),
+            earliest_seqno: self.memtable_earliest,
+            num_entries: memtable.num_entries(),
+            num_deletes: memtable.num_deletes(),
+            newest_udt: Vec::new(),
+        }
     }
 
     /// Makes the memtable immutable and begins another one; the records that come from now on are in `log_number`.

@@ -96,6 +96,6 @@ impl FamilyJobs {
         let count = usize::try_from(end.saturating_sub(retired)).unwrap_or(usize::MAX).min(self.immutable.len());
         let log_number_after = self.immutable.get(count.checked_sub(1)?)?.log_number_after;
         let memtables = self.immutable.iter().take(count).map(|immutable| Arc::clone(&immutable.memtable)).collect();
-        Some(FlushInput { data: Arc::clone(&self.data), memtables, log_number_after })
+        Some(FlushInput { data: Arc::clone(&self.data), memtables, log_number_after, reason: self.flush_reason })
     }
 }

@@ -7,9 +7,10 @@
 use super::family::FamilyJobs;
 use super::{JobScheduler, State};
 use crate::column_family::ColumnFamilyData;
-use ferrock_base::{FileNumber, Result};
+use crate::events::Event;
+use ferrock_base::{FileNumber, Result, SequenceNumber};
 use ferrock_memtable::MemTable;
-use ferrock_options::WriteBufferManager;
+use ferrock_options::{FlushReason, WriteBufferManager};
 use ferrock_tree::version::Version;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,6 +23,8 @@ pub(crate) struct Switch {
     /// It is flushed at once: with `min_write_buffer_number_to_merge` of 2 or more it would otherwise wait for the next
     /// one, which an idle family never has.
     pub(crate) flush_now: bool,
+    /// Why.
+    pub(crate) reason: FlushReason,
 }
 
 /// What decides which memtables become immutable.
@@ -54,6 +57,8 @@ pub(crate) struct FlushInput {
     pub(crate) memtables: Vec<Arc<MemTable>>,
     /// When they are in a table, logs before this one hold nothing that the family still needs.
     pub(crate) log_number_after: FileNumber,
+    /// Why, as of the last that asked for it.
+    pub(crate) reason: FlushReason,
 }
 
 /// A change of the tree that may let logs go.
@@ -75,11 +80,11 @@ impl State {
             if !family.immutable.is_empty() {
                 let pins = |id| (full.log_number_of)(id).is_some_and(|log_number| log_number <= oldest);
                 if !family.is_flush_requested && pins(id) {
-                    family.is_flush_requested = true;
+                    (family.is_flush_requested, family.flush_reason) = (true, FlushReason::WalFull);
                     is_anything_new = true;
                 }
             } else if family.memtable_log_number <= oldest && !family.data.memtable.load().is_empty() {
-                chosen.add(id, true);
+                chosen.add(id, true, FlushReason::WalFull);
             }
         }
         is_anything_new
@@ -94,7 +99,7 @@ impl State {
         if sizes.iter().map(|(bytes, ..)| bytes).sum::<u64>() >= budget_bytes
             && let Some(&(_, id, false)) = sizes.iter().max()
         {
-            chosen.add(id, true);
+            chosen.add(id, true, FlushReason::WriteBufferManager);
         }
     }
 
@@ -118,6 +123,9 @@ impl State {
         for family in self.families.values_mut() {
             let is_flush_due = !family.immutable.is_empty();
             is_anything_new |= is_flush_due && !family.is_flush_requested;
+            if is_flush_due && !family.is_flush_requested {
+                family.flush_reason = FlushReason::WriteBufferManager;
+            }
             family.is_flush_requested |= is_flush_due;
             let memtable = family.data.memtable.load();
             if memtable.is_empty() {
@@ -136,23 +144,23 @@ impl State {
         }
         let fallback = largest.filter(|_| total >= worthwhile).map(|(_, id)| id);
         if let Some(id) = oldest.map(|(_, id)| id).or(fallback) {
-            chosen.add(id, true);
+            chosen.add(id, true, FlushReason::WriteBufferManager);
         }
         is_anything_new
     }
 }
 
-/// The memtables that become immutable, with whether they are flushed at once.
+/// The memtables that become immutable, with whether they are flushed at once, and the first reason.
 #[derive(Default)]
-struct Chosen(BTreeMap<u32, bool>);
+struct Chosen(BTreeMap<u32, (bool, FlushReason)>);
 
 impl Chosen {
-    fn add(&mut self, id: u32, flush_now: bool) {
-        *self.0.entry(id).or_default() |= flush_now;
+    fn add(&mut self, id: u32, flush_now: bool, reason: FlushReason) {
+        self.0.entry(id).or_insert((flush_now, reason)).0 |= flush_now;
     }
 
     fn into_switches(self) -> Vec<Switch> {
-        self.0.into_iter().map(|(id, flush_now)| Switch { id, flush_now }).collect()
+        self.0.into_iter().map(|(id, (flush_now, reason))| Switch { id, flush_now, reason }).collect()
     }
 }
 
@@ -229,7 +237,7 @@ impl JobScheduler {
         let mut is_flush_due = false;
         for family in state.families.values() {
             if family.data.is_memtable_full.load(Ordering::Acquire) {
-                chosen.add(family.data.id, false);
+                chosen.add(family.data.id, false, family.reason_of_full());
             }
         }
         if let Some(oldest) = full.pinned_log {
@@ -252,7 +260,7 @@ impl JobScheduler {
         let mut state = self.lock();
         state.error.check()?;
         if let Some(waiting) = state.families.values_mut().find(|family| !family.immutable.is_empty()) {
-            waiting.is_flush_requested = true;
+            (waiting.is_flush_requested, waiting.flush_reason) = (true, FlushReason::WriteBufferManager);
         } else if state.running_flushes == 0 {
             let mut chosen = Chosen::default();
             state.add_for_manager(manager, &mut chosen);
@@ -264,7 +272,9 @@ impl JobScheduler {
 
     /// Makes memtables immutable, unless they are empty; with `atomic_flush` those of all families, whichever is
     /// named. Records that come from now on are in the log `log_number`. The caller leads the write queue.
-    pub(crate) fn switch_memtables(&self, switches: &[Switch], log_number: FileNumber) {
+    ///
+    /// `visible` is the newest sequence number: the new memtables have larger ones.
+    pub(crate) fn switch_memtables(&self, switches: &[Switch], log_number: FileNumber, visible: SequenceNumber) {
         let mut locked = self.lock();
         let (state, lines) = (&mut *locked.state, &mut locked.lines);
         let takes_all = state.is_flush_atomic && !switches.is_empty();
@@ -276,7 +286,12 @@ impl JobScheduler {
             }
             let named = switches.iter().find(|switch| switch.id == *id);
             if (takes_all || named.is_some()) && !is_empty {
+                self.events.collect(|| Event::MemTableSealed(family.memtable_info()));
                 family.switch_memtable(log_number);
+                family.memtable_earliest = visible;
+                if let Some(switch) = named.or(switches.first()) {
+                    family.flush_reason = switch.reason;
+                }
                 family.is_flush_requested |= takes_all || named.is_some_and(|switch| switch.flush_now);
                 family.install(None);
                 if family.update_stall_condition(&self.controller, lines) {
@@ -289,12 +304,13 @@ impl JobScheduler {
 
     /// Has what is immutable of families flushed, however little; with `is_cut` by one job. Returns what
     /// [`wait_for_flush`](Self::wait_for_flush) waits for.
-    pub(crate) fn request_flush(&self, ids: &[u32], is_cut: bool) -> Vec<(u32, u64)> {
+    pub(crate) fn request_flush(&self, ids: &[u32], is_cut: bool, reason: FlushReason) -> Vec<(u32, u64)> {
         let mut locked = self.lock();
         let mut targets = Vec::with_capacity(ids.len());
         for id in ids {
             if let Some(family) = locked.families.get_mut(id) {
                 family.is_flush_requested = !family.immutable.is_empty();
+                family.flush_reason = reason;
                 targets.push((*id, family.switched_count));
             }
         }

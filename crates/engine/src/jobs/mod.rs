@@ -19,6 +19,7 @@
 //! | `compactions.rs` | automatic and manual compactions |
 //! | `idle.rs` | waiting for the end of all work |
 //! | `stall_waits.rs` | flushes that wait until they would not slow writers down |
+//! | `pressure.rs` | how busy jobs are, for listeners |
 //! | `stops.rs` | what ends compactions before their time |
 //! | `errors.rs`, `background_error.rs` | the background error: entering it, leaving it |
 //!
@@ -35,6 +36,7 @@ mod family;
 mod flush_scope;
 mod idle;
 mod memtables;
+mod pressure;
 mod stall_waits;
 mod stops;
 
@@ -181,6 +183,8 @@ struct State {
     /// Callers that want no background work now.
     pauses: usize,
     next_job_id: u64,
+    /// Compactions begun: whose turn it is among families.
+    compactions_begun: u64,
     /// Of many families, the first that is asked next for a compaction, whether it changed or not.
     next_asked: usize,
     auto_resume: AutoResume,
@@ -355,6 +359,7 @@ impl JobScheduler {
             stoppable_calls: 0,
             pauses: 0,
             next_job_id: 1,
+            compactions_begun: 1,
             next_asked: 0,
             auto_resume: AutoResume::default(),
         };
@@ -554,6 +559,15 @@ impl JobScheduler {
         }
         locked.holds += 1;
         Ok(HoldsOpen(self))
+    }
+
+    /// As [`hold_open`](Self::hold_open), for a job that runs and is about to end: closing waits until it has told listeners
+    /// of that. `None` where there are no listeners.
+    pub(crate) fn hold_for_listeners(&self) -> Option<HoldsOpen<'_>> {
+        self.events.has_listeners().then(|| {
+            self.lock().holds += 1;
+            HoldsOpen(self)
+        })
     }
 
     /// Starts no job any more, and waits for those that run. Calls are counted.

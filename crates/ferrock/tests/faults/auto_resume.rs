@@ -1,7 +1,7 @@
 //! Writes go on by themselves when the cause of an error has passed. Time is the test's own.
 
 use crate::rig::{DIRECTORY, Rig};
-use ferrock::{Db, ErrorKind, ErrorRecoveryEvent, EventListener};
+use ferrock::{BackgroundErrorReason, BackgroundErrorRecoveryInfo, Db, ErrorKind, EventListener};
 use ferrock_base::Error;
 use ferrock_base::clock::{Clock, ManualClock};
 use ferrock_vfs::{Fault, FaultRule, FileSystem, OperationKind, Trigger, read_file};
@@ -15,10 +15,10 @@ use std::time::Duration;
 struct Heard(Mutex<Sender<String>>);
 
 impl EventListener for Heard {
-    fn on_error_recovery_begin(&self, error: &Error) {
+    fn on_error_recovery_begin(&self, _reason: BackgroundErrorReason, error: &Error, _auto_recovery: &mut bool) {
         let _ = self.0.lock().send(format!("begin {:?}", error.kind()));
     }
-    fn on_error_recovery_end(&self, event: &ErrorRecoveryEvent) {
+    fn on_error_recovery_end(&self, event: &BackgroundErrorRecoveryInfo) {
         let new = event.new_error.as_ref().map(Error::kind);
         let _ = self.0.lock().send(format!("end {:?} {new:?}", event.old_error.kind()));
     }

@@ -141,10 +141,10 @@ struct Heard {
 }
 
 impl ferrock::EventListener for Heard {
-    fn on_background_error(&self, error: &Error) {
-        self.errors.lock().push(error.to_string());
+    fn on_background_error(&self, _reason: ferrock::BackgroundErrorReason, error: &mut Option<Error>) {
+        self.errors.lock().extend(error.as_ref().map(ToString::to_string));
     }
-    fn on_error_recovery_completed(&self) {
+    fn on_error_recovery_completed(&self, _old_error: &Error) {
         *self.recoveries.lock() += 1;
     }
 }

@@ -11,7 +11,7 @@ use ferrock::options::{
     BlobGarbageCollectionPolicy, BottommostLevelCompaction, CompactionService, CompactionStyle, CompressionType,
 };
 use ferrock::{
-    ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, CompactionEvent, CompactionOptions, Db, DbOptions,
+    ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, CompactionJobInfo, CompactionOptions, Db, DbOptions,
     ErrorKind, EventListener, FlushOptions, ReadOptions, Result, WaitForCompactOptions, WriteOptions,
 };
 use ferrock_vfs::{
@@ -55,8 +55,11 @@ type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 struct Seen(Mutex<BTreeSet<(usize, usize, bool)>>);
 
 impl EventListener for Seen {
-    fn on_compaction_completed(&self, event: &CompactionEvent) {
-        self.0.lock().unwrap().insert((event.start_level, event.output_level, event.is_trivial_move));
+    fn on_compaction_completed(&self, event: &CompactionJobInfo) {
+        let is_move = event.stats.num_input_files_trivially_moved > 0;
+        if event.status.is_ok() {
+            self.0.lock().unwrap().insert((event.base_input_level, event.output_level, is_move));
+        }
     }
 }
 

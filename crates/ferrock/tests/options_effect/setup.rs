@@ -4,8 +4,8 @@ pub use crate::common::threads::{Gate, wait_until};
 use crate::recording::RecordingFileSystem;
 use ferrock::options::{ColumnFamilySettings, CompressionType, DbSettings};
 use ferrock::{
-    ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, CompactionEvent, Db, DbOptions, EventListener, FlushEvent,
-    FlushOptions, Result, WriteOptions,
+    ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, CompactionJobInfo, Db, DbOptions, EventListener,
+    FlushJobInfo, FlushOptions, Result, WriteOptions,
 };
 use ferrock_base::clock::{Clock, ManualClock};
 use ferrock_base::option_table::OptionInfo;
@@ -46,12 +46,12 @@ pub struct Compactions {
 }
 
 impl EventListener for Compactions {
-    fn on_compaction_begin(&self, _event: &CompactionEvent) {
+    fn on_compaction_begin(&self, _event: &CompactionJobInfo) {
         self.begun.fetch_add(1, Ordering::SeqCst);
         self.gate.pass();
     }
 
-    fn on_flush_completed(&self, _event: &FlushEvent) {
+    fn on_flush_completed(&self, _event: &FlushJobInfo) {
         self.flushed.fetch_add(1, Ordering::SeqCst);
     }
 }

@@ -8,97 +8,7 @@ use ferrock_base::{Comparator, SequenceNumber, Temperature};
 use ferrock_options::{ColumnFamilyOptions, CompressionType};
 use std::sync::Arc;
 
-/// Why a compaction was chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum CompactionReason {
-    /// Level 0 has too many files or bytes.
-    Level0FilesNum,
-    /// A level is larger than its target.
-    LevelMaxLevelSize,
-    /// The writer of a file marked it.
-    FilesMarkedForCompaction,
-    /// A file at the bottom has sequence numbers that no snapshot needs any more.
-    BottommostFiles,
-    /// Data is older than `ttl`.
-    Ttl,
-    /// A level has data older than `ttl`, and its files take turns (`compaction_pri=kRoundRobin`).
-    RoundRobinTtl,
-    /// A file was not rewritten for `periodic_compaction_seconds`.
-    PeriodicCompaction,
-    /// The oldest blob files are mostly garbage.
-    ForcedBlobGc,
-    /// A caller requested it.
-    ManualCompaction,
-    /// A queue is longer than it may be.
-    FifoMaxSize,
-    /// A queue has many small files.
-    FifoReduceNumFiles,
-    /// The end of a queue is older than `ttl`.
-    FifoTtl,
-    /// A table of a queue is old enough for another temperature.
-    ChangeTemperature,
-    /// All sorted runs but the oldest are too large beside it.
-    UniversalSizeAmplification,
-    /// Sorted runs are of sizes that fit each other.
-    UniversalSizeRatio,
-    /// There are too many sorted runs.
-    UniversalSortedRunNum,
-    /// Reads of a file often find nothing but what a compaction would end.
-    ReadTriggered,
-}
-
-impl CompactionReason {
-    /// Every reason.
-    pub const ALL: [Self; 17] = [
-        Self::Level0FilesNum,
-        Self::LevelMaxLevelSize,
-        Self::FilesMarkedForCompaction,
-        Self::BottommostFiles,
-        Self::Ttl,
-        Self::RoundRobinTtl,
-        Self::PeriodicCompaction,
-        Self::ForcedBlobGc,
-        Self::ManualCompaction,
-        Self::FifoMaxSize,
-        Self::FifoReduceNumFiles,
-        Self::FifoTtl,
-        Self::ChangeTemperature,
-        Self::UniversalSizeAmplification,
-        Self::UniversalSizeRatio,
-        Self::UniversalSortedRunNum,
-        Self::ReadTriggered,
-    ];
-
-    /// The reason with a [name](Self::name).
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.name() == name)
-    }
-
-    /// RocksDB's name, as the LOG and listeners give it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Level0FilesNum => "LevelL0FilesNum",
-            Self::LevelMaxLevelSize => "LevelMaxLevelSize",
-            Self::FilesMarkedForCompaction => "FilesMarkedForCompaction",
-            Self::BottommostFiles => "BottommostFiles",
-            Self::Ttl => "Ttl",
-            Self::RoundRobinTtl => "RoundRobinTtl",
-            Self::PeriodicCompaction => "PeriodicCompaction",
-            Self::ForcedBlobGc => "ForcedBlobGC",
-            Self::ManualCompaction => "ManualCompaction",
-            Self::FifoMaxSize => "FIFOMaxSize",
-            Self::FifoReduceNumFiles => "FIFOReduceNumFiles",
-            Self::FifoTtl => "FIFOTtl",
-            Self::ChangeTemperature => "ChangeTemperature",
-            Self::UniversalSizeAmplification => "UniversalSizeAmplification",
-            Self::UniversalSizeRatio => "UniversalSizeRatio",
-            Self::UniversalSortedRunNum => "UniversalSortedRunNum",
-            Self::ReadTriggered => "ReadTriggered",
-        }
-    }
-}
+pub use ferrock_options::CompactionReason;
 
 /// What becomes of the input files of a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -361,6 +271,12 @@ impl RunningCompactions {
             }
             false
         });
+    }
+
+    /// How many run.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.running.len()
     }
 
     /// True when none is running.

@@ -8,6 +8,7 @@
 //! Values are moved as they are written into the table, behind all that drops entries: a new file begins without
 //! garbage.
 
+use super::events::{FileTold, FileWritten};
 use super::plan::OutputPlan;
 use super::{JobEnv, WrittenFiles};
 use crate::blob::{BlobCache, BlobEncoder, BlobFileParams, BlobFileWriter};
@@ -27,6 +28,7 @@ pub(super) struct BlobOutput<'a> {
     options: WritableOptions,
     encoder: BlobEncoder,
     open: Option<BlobFileWriter>,
+    told: FileTold<'a>,
     /// Takes what is written: `prepopulate_blob_cache`.
     warmed: Option<&'a BlobCache>,
 }
@@ -45,7 +47,8 @@ impl<'a> BlobOutput<'a> {
             PrepopulateBlobCache::FlushOnly => plan.reason == TableFileCreationReason::Flush,
         };
         let warmed = plan.context.family.blob_cache.as_deref().filter(|_| warms);
-        Ok(Some(Self { env, plan, options, encoder, open: None, warmed }))
+        let told = FileTold::new(env, &plan.context.family.name, plan.reason, true);
+        Ok(Some(Self { env, plan, options, encoder, open: None, told, warmed }))
     }
 
     /// Writes a value, if it is large enough, and returns the reference to it.
@@ -65,6 +68,7 @@ impl<'a> BlobOutput<'a> {
         if self.open.is_none() {
             let number = self.env.new_blob_output()?;
             files.blobs.push(number);
+            self.told.begin(self.plan.context.family.blob_directory.join(file_name::blob(number)));
             self.open = Some(self.create(number)?);
         }
         let Some(open) = &mut self.open else { return Ok(None) };
@@ -98,7 +102,14 @@ impl<'a> BlobOutput<'a> {
         let Some(open) = self.open.take() else { return Ok(None) };
         let file = open.finish(&*context.file_system, context.family.id)?;
         let path = context.family.blob_directory.join(file_name::blob(file.number));
+        let (count, bytes) = (file.total_blob_count, file.total_blob_bytes);
+        self.told.end(Ok(FileWritten::Blob { count, bytes }));
         self.env.note_output(path, BlobFileMetadata::new(file.clone()).file_size_bytes())?;
         Ok(Some(file))
+    }
+
+    /// The job ended: a file that is still open will not be complete.
+    pub(super) fn end_with(&mut self, result: &Result<()>) {
+        self.told.end_with(result);
     }
 }

@@ -4,6 +4,7 @@
 //! file. Readers keep their Versions: jobs and readers never wait for each other.
 
 use super::copy;
+use super::events::stats_of_part;
 use super::filter::filter_of;
 use super::outputs::TableOutput;
 use super::parts::{KeyPart, parts_of};
@@ -11,7 +12,9 @@ use super::plan::OutputPlan;
 use super::preserved_times::PreservedTimes;
 use super::streams::{Streams, Written};
 use super::verify::verify;
-use super::{EntriesRead, JobContext, JobEnv, JobOutput, WrittenFiles, check_entries, write_tables};
+use super::{
+    EntriesRead, FileBegun, FileEnded, JobContext, JobEnv, JobOutput, WrittenFiles, check_entries, write_tables,
+};
 use crate::blob::{BlobCollection, BlobFlow, FetchBlob};
 use crate::compaction::choice::{CompactionChoice, CompactionKind};
 use crate::compaction::iterator::{
@@ -26,7 +29,7 @@ use crate::version::{FileMetadata, KeyNotBeyondLevel, Version};
 use ferrock_base::compaction_filter::{FilterContext, TableFileCreationReason};
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::version_edit::{DeletedFile, NewFile, VersionEdit};
-use ferrock_options::{CompactionPriority, CompactionStyle};
+use ferrock_options::{CompactionJobStats, CompactionPriority, CompactionStyle};
 use ferrock_table::options::TableFactory;
 use ferrock_table::{FailedCollector, StoredBlocks, Table, TableReadOptions};
 use ferrock_vfs::IoPriority;
@@ -133,7 +136,9 @@ impl CompactionJob<'_> {
         let env = Stoppable { env, is_stopped: &has_failed };
         env.env.run_at_once(parts.len(), &|index| {
             if let (Some(part), Some(slot)) = (parts.get(index), done.get(index)) {
+                env.note_part_begun(index);
                 let output = self.merge_part(&env, &plan, factory, part);
+                env.note_part_ended(index, &stats_of_part(&output.dropped, &output.output), &output.result);
                 has_failed.fetch_or(output.result.is_err(), Ordering::Relaxed);
                 slot.get_or_init(|| output);
             }
@@ -155,6 +160,7 @@ impl CompactionJob<'_> {
         (output.dropped, output.parts) = (dropped, parts.len());
         output.garbage = read.garbage(&output.blobs, &choice.version);
         output.blobs_read = read;
+        output.stats = stats_of_part(&dropped, &output);
         output.read = EntriesRead { entries: dropped.input_entries, is_exact: !dropped.skipped_by_filter };
         let checked = result
             .and_then(|()| match held {
@@ -437,6 +443,22 @@ impl JobEnv for Stoppable<'_> {
 
     fn note_verified_blocks(&self, blocks: u64) {
         self.env.note_verified_blocks(blocks);
+    }
+
+    fn note_file_begun(&self, file: &FileBegun<'_>) {
+        self.env.note_file_begun(file);
+    }
+
+    fn note_file_ended(&self, file: &FileEnded<'_>) {
+        self.env.note_file_ended(file);
+    }
+
+    fn note_part_begun(&self, part: usize) {
+        self.env.note_part_begun(part);
+    }
+
+    fn note_part_ended(&self, part: usize, stats: &CompactionJobStats, result: &Result<()>) {
+        self.env.note_part_ended(part, stats, result);
     }
 }
 

@@ -4,14 +4,17 @@
 //! damage in the source is found where it is read, not here; a source that has not the size that the MANIFEST says is
 //! refused.
 
+use super::events::{FileTold, FileWritten, stats_of_output};
 use super::{JobContext, JobEnv, JobOutput, WrittenFiles};
 use crate::compaction::choice::CompactionChoice;
 use crate::version::FileMetadata;
+use ferrock_base::compaction_filter::TableFileCreationReason;
 use ferrock_base::{Error, FileNumber, Result, Temperature};
 use ferrock_format::file_name;
 use ferrock_format::version_edit::NewFile;
 use ferrock_vfs::{IoKind, IoPriority, SequentialOptions, WritableOptions, WritePurpose};
 use std::path::Path;
+use std::sync::Arc;
 
 /// The least that a copy reads at a time.
 const LEAST_BUFFER_BYTES: u64 = 4 << 10;
@@ -35,13 +38,31 @@ pub(super) fn copy_inputs(context: &JobContext, choice: &CompactionChoice, env: 
     let copied = choice.input_files().try_for_each(|(_, file)| {
         let number = env.new_output();
         output.written.tables.push(number);
-        output.files.push(copy(context, choice, env, file, number)?);
-        Ok(())
+        let mut told = FileTold::new(env, &family.name, TableFileCreationReason::Compaction, false);
+        told.begin(directory.join(file_name::table(number)));
+        match copy(context, choice, env, file, number) {
+            Ok(copied) => {
+                // The copy has the properties of its source, which is not opened for them.
+                let source = family.table_cache.get_if_open(file);
+                let properties = source.map(|table| Arc::clone(table.properties())).unwrap_or_default();
+                output.properties.insert(number, Arc::clone(&properties));
+                told.end(Ok(FileWritten::Table { size_bytes: copied.size_bytes, properties }));
+                output.files.push(copied);
+                Ok(())
+            }
+            Err(error) => {
+                told.end(Err(error.clone()));
+                Err(error)
+            }
+        }
     });
     // The MANIFEST must not name a file whose directory entry a crash could take away.
     let copied = copied.and_then(|()| context.file_system.sync_dir(directory));
     match copied {
-        Ok(()) => Ok(output),
+        Ok(()) => {
+            output.stats = stats_of_output(&output);
+            Ok(output)
+        }
         Err(error) => {
             env.discard(&output.written);
             Err(error)

@@ -17,6 +17,7 @@
 mod blob_output;
 mod compaction;
 mod copy;
+mod events;
 mod filter;
 mod flush;
 mod outputs;
@@ -30,6 +31,7 @@ mod tests;
 mod verify;
 
 pub use compaction::CompactionJob;
+pub use events::{FileBegun, FileEnded, FileWritten, stats_of_inputs};
 pub use flush::FlushJob;
 pub use parts::KeyPart;
 
@@ -40,8 +42,9 @@ use crate::version::{BlobFileMetadata, Version};
 use ferrock_base::clock::Clock;
 use ferrock_base::{Error, FileNumber, InternalComparator, Result, SequenceNumber};
 use ferrock_format::file_name;
+use ferrock_format::properties::TableProperties;
 use ferrock_format::version_edit::{BlobFileAddition, BlobFileGarbage, NewFile};
-use ferrock_options::{ColumnFamilyOptions, DbOptions};
+use ferrock_options::{ColumnFamilyOptions, CompactionJobStats, DbOptions};
 use ferrock_table::adaptive::HashIndexChoice;
 use ferrock_table::options::TableFactory;
 use ferrock_table::{CopiedBlocks, FailedCollector, TableBlockCache};
@@ -102,6 +105,19 @@ pub trait JobEnv: Sync {
 
     /// Blocks of a finished table whose compression was verified while it was written.
     fn note_verified_blocks(&self, _blocks: u64) {}
+
+    /// Called before a table or blob file is created, on the thread that writes it.
+    fn note_file_begun(&self, _file: &FileBegun<'_>) {}
+
+    /// Called once for each file that was begun, on the same thread, when it is complete, or will not be. Of one that is
+    /// complete before [`note_output`](Self::note_output).
+    fn note_file_ended(&self, _file: &FileEnded<'_>) {}
+
+    /// Called when a part of a compaction begins, on its thread.
+    fn note_part_begun(&self, _part: usize) {}
+
+    /// Called when a part of a compaction ended, on its thread, with what it read and wrote.
+    fn note_part_ended(&self, _part: usize, _stats: &CompactionJobStats, _result: &Result<()>) {}
 }
 
 /// The context of a job, as of its start.
@@ -233,6 +249,10 @@ pub struct JobOutput {
     pub dropped: DroppedEntries,
     /// Data blocks of the tables that were copied from inputs.
     pub copied: CopiedBlocks,
+    /// Properties of the tables that were written by this process.
+    pub properties: BTreeMap<FileNumber, Arc<TableProperties>>,
+    /// What a compaction read and wrote, of all that its parts know.
+    pub stats: CompactionJobStats,
     /// Of the tables whose entries are read again before they are installed.
     digests: BTreeMap<FileNumber, EntriesDigest>,
 }
@@ -245,6 +265,7 @@ impl JobOutput {
         self.written.append(next.written);
         self.blobs.absorb(&next.blobs);
         self.copied.absorb(next.copied);
+        self.properties.extend(next.properties);
         self.digests.extend(next.digests);
     }
 

@@ -5,6 +5,7 @@
 mod values;
 
 use super::blob_output::BlobOutput;
+use super::events::{FileTold, FileWritten};
 use super::plan::OutputPlan;
 use super::verify::{EntriesDigest, Verification};
 use super::{JobContext, JobEnv, JobOutput, WrittenFiles};
@@ -16,7 +17,9 @@ use ferrock_base::byte_text::to_bytes;
 use ferrock_base::internal_key::{make_internal_key, sequence, trailer};
 use ferrock_base::range_tombstone::RangeTombstone;
 use ferrock_base::table_properties_collector::CollectorContext;
-use ferrock_base::{Error, FileNumber, InternalComparator, InternalIterator, Result, SequenceNumber, ValueType};
+use ferrock_base::{
+    Error, ErrorKind, FileNumber, InternalComparator, InternalIterator, Result, SequenceNumber, ValueType,
+};
 use ferrock_cache::Held;
 use ferrock_format::file_name;
 use ferrock_format::version_edit::NewFile;
@@ -76,6 +79,7 @@ pub(super) struct TableOutput<'a> {
     /// What the surviving tombstones add to a table at most, where its size is bounded with all that is in it.
     bounded_tombstone_bytes: Option<u64>,
     open: Option<Box<OpenOutput>>,
+    told: FileTold<'a>,
     /// The exact size of the open output is wanted at each key.
     are_sizes_asked_for: bool,
     /// The entries of outputs are read again.
@@ -122,6 +126,7 @@ impl<'a> TableOutput<'a> {
             surviving,
             bounded_tombstone_bytes: is_bounded.then_some(tombstone_bytes),
             open: None,
+            told: FileTold::new(env, &plan.context.family.name, plan.reason, false),
             are_sizes_asked_for: false,
             takes_digests: Verification::of(&plan.context.family.options, plan.reason).entries,
             blobs: BlobOutput::new(env, plan, plan.writable_options())?,
@@ -132,8 +137,12 @@ impl<'a> TableOutput<'a> {
         })
     }
 
-    /// The files written so far; an unfinished one is abandoned.
-    pub(super) fn into_output(self) -> JobOutput {
+    /// The files written so far; an unfinished one is abandoned. `result` is what became of the job.
+    pub(super) fn into_output(mut self, result: &Result<()>) -> JobOutput {
+        self.told.end_with(result);
+        if let Some(blobs) = &mut self.blobs {
+            blobs.end_with(result);
+        }
         self.output
     }
 
@@ -246,6 +255,7 @@ impl<'a> TableOutput<'a> {
         let number = self.env.new_output();
         self.output.written.tables.push(number);
         let path = self.plan.directory().join(file_name::table(number));
+        self.told.begin(path.clone());
         let mut file = context.file_system.create_writable(&path, &self.plan.writable_options())?;
         file.set_rate_limiter(context.db.components.rate_limiter.clone(), self.plan.io_priority(self.env));
         let params = self.builder_params(number);
@@ -328,6 +338,7 @@ impl<'a> TableOutput<'a> {
         self.lower = upper;
         let (Some(smallest), Some(largest)) = (contents.smallest, contents.largest) else {
             open.builder.abandon();
+            self.told.end(Err(Error::new(ErrorKind::Aborted, "the table would have been empty, and is not kept")));
             return Ok(());
         };
         let plan = self.plan;
@@ -339,6 +350,9 @@ impl<'a> TableOutput<'a> {
         for failed in &summary.failed_collectors {
             self.env.note_failed_collector(&plan.context.family.name, open.number, failed);
         }
+        let properties = Arc::clone(&summary.properties);
+        self.told.end(Ok(FileWritten::Table { size_bytes: summary.file_size, properties }));
+        self.output.properties.insert(open.number, summary.properties);
         self.output.digests.extend(open.digest.map(|digest| (open.number, digest)));
         self.output.files.push(NewFile {
             level: u32::try_from(plan.level).unwrap_or(u32::MAX),

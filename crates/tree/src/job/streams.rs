@@ -45,7 +45,8 @@ impl Written {
     }
 
     fn ended(result: Result<()>, output: TableOutput<'_>) -> Self {
-        Self { result, is_out_of_limits: output.is_out_of_limits(), output: output.into_output() }
+        let (is_out_of_limits, output) = (output.is_out_of_limits(), output.into_output(&result));
+        Self { result, is_out_of_limits, output }
     }
 }
 

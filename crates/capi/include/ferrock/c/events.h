@@ -1,4 +1,6 @@
-/* Listeners and what they hear. Not built yet. */
+/* Listeners, and what they are told. An info lives while the callback runs that gets it, and what its functions give
+ * lives as long. A listener is handed over to options. Nothing ingests files yet, and collectors of table properties are
+ * not built. */
 #ifndef FERROCK_C_EVENTS_H
 #define FERROCK_C_EVENTS_H
 

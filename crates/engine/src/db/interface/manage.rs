@@ -9,6 +9,7 @@ use crate::jobs::StoppedBy;
 use crate::options::{ColumnFamilyOptions, CompactRangeOptions, FlushOptions, WaitForCompactOptions};
 use ferrock_base::byte_text::canonical;
 use ferrock_base::{Error, ErrorKind, Result};
+use ferrock_options::FlushReason;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -171,7 +172,8 @@ impl Db {
     /// ```
     pub fn flush(&self) -> Result<()> {
         self.core().jobs.check_open()?;
-        flush::flush_families(self.core(), &[0], &FlushOptions::default(), StoppedBy::Closing)
+        let (options, reason) = (FlushOptions::default(), FlushReason::ManualFlush);
+        flush::flush_families(self.core(), &[0], &options, StoppedBy::Closing, reason)
     }
 
     /// Flushes a family.

@@ -13,7 +13,7 @@ use ferrock_base::{Result, SequenceNumber};
 use ferrock_tree::version::version_set::DEFAULT_COLUMN_FAMILY;
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 mod compactions;
 mod manage;
@@ -23,10 +23,15 @@ mod write;
 /// Closes the database when the last clone of [`Db`] goes.
 struct Handle {
     core: Arc<DbCore>,
+    /// False of those that a [`WeakDb`] gives.
+    closes: bool,
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
+        if !self.closes {
+            return;
+        }
         if let Err(error) = background::close(&self.core) {
             self.core.events.log().error(|| format!("closing: {error}"));
         }
@@ -52,6 +57,27 @@ pub struct Db {
     handle: Arc<Handle>,
 }
 
+/// A handle that does not keep a database open. See [`Db::downgrade`].
+#[derive(Clone)]
+pub struct WeakDb {
+    core: Weak<DbCore>,
+}
+
+impl fmt::Debug for WeakDb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WeakDb").finish_non_exhaustive()
+    }
+}
+
+impl WeakDb {
+    /// The database, or `None` when nothing of it is left. The handle does not keep it open either: calls fail with
+    /// `Shutdown in progress` once it is closed.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<Db> {
+        self.core.upgrade().map(|core| Db { handle: Arc::new(Handle { core, closes: false }) })
+    }
+}
+
 impl fmt::Debug for Db {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Db").field("path", &self.core().files.database()).finish_non_exhaustive()
@@ -60,7 +86,7 @@ impl fmt::Debug for Db {
 
 impl Db {
     pub(crate) fn from_core(core: Arc<DbCore>) -> Self {
-        Self { handle: Arc::new(Handle { core }) }
+        Self { handle: Arc::new(Handle { core, closes: true }) }
     }
 
     pub(crate) fn core(&self) -> &Arc<DbCore> {
@@ -305,6 +331,44 @@ impl Db {
     /// ```
     pub fn close(self) -> Result<()> {
         background::close(self.core())
+    }
+
+    /// A handle that does not keep the database open: for a listener that calls the database it listens to, which would
+    /// else keep it open for ever.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// use ferrock::{Db, DbOptions, EventListener, FlushJobInfo, WeakDb};
+    /// use std::sync::{Arc, OnceLock};
+    ///
+    /// /// Notes in the database what was flushed.
+    /// #[derive(Default)]
+    /// struct Notes(OnceLock<WeakDb>);
+    ///
+    /// impl EventListener for Notes {
+    ///     fn on_flush_completed(&self, info: &FlushJobInfo) {
+    ///         if let Some(db) = self.0.get().and_then(WeakDb::upgrade) {
+    ///             let key = format!("flush {}", info.job_id);
+    ///             let _ = db.put(key.as_bytes(), &info.file_size_bytes.to_le_bytes());
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// let notes = Arc::new(Notes::default());
+    /// let mut options = DbOptions::default();
+    /// options.create_if_missing = true;
+    /// options.components.listeners.push(Arc::clone(&notes) as Arc<dyn EventListener>);
+    /// let db = Db::open(directory.path(), options)?;
+    /// notes.0.set(db.downgrade()).ok();
+    /// db.put(b"key", b"value")?;
+    /// db.flush()?;
+    /// db.close()?;
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
+    #[must_use]
+    pub fn downgrade(&self) -> WeakDb {
+        WeakDb { core: Arc::downgrade(self.core()) }
     }
 
     /// The directory.

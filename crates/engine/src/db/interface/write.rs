@@ -262,7 +262,10 @@ impl Db {
             wait_for_limiter(&core.options.load(), priority, logs.kept_back_bytes());
         }
         let result = if options.sync { core.sync_logs() } else { logs.flush() };
-        result.inspect_err(|error| core.jobs.set_error(Reason::Write, error))
+        result.inspect_err(|error| {
+            core.jobs.set_error(Reason::Write, error);
+            core.events.tell_collected();
+        })
     }
 
     /// Makes every write that returned before durable.

@@ -59,7 +59,7 @@ fn run(core: &DbCore, work: &Work) {
         if let Err(error) = cache.get_ref(file) {
             core.events.log().warn(|| format!("a table cannot be opened: {error}"));
             if core.options.load().paranoid_checks {
-                core.jobs.set_error(Reason::Opening, &error);
+                core.jobs.raise_error(Reason::Opening, &error);
             }
         }
     }

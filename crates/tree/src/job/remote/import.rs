@@ -20,6 +20,7 @@ mod blobs;
 
 use crate::compaction::choice::CompactionChoice;
 use crate::job::compaction::held_entries;
+use crate::job::events::stats_of_output;
 use crate::job::verify::Verification;
 use crate::job::{EntriesRead, JobContext, JobEnv, JobOutput, WrittenFiles, check_entries};
 use crate::version::FileMetadata;
@@ -30,6 +31,7 @@ use ferrock_format::compaction_service::{BlobJob, CompactionServiceOutputFile, C
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::unique_id::UniqueId;
 use ferrock_format::version_edit::NewFile;
+use ferrock_options::CompactionJobStats;
 use ferrock_table::{Table, TableReadOptions};
 use ferrock_vfs::{FileSystem, SequentialOptions, WritableOptions, WritePurpose};
 use std::cmp::Ordering;
@@ -68,7 +70,16 @@ pub fn import(
     };
     let import = Import { context, choice, env, result, blob_job };
     match import.check_counts(job_digest).and_then(|()| import.take_files(&mut output)) {
-        Ok(()) => Ok(output),
+        Ok(()) => {
+            output.stats = CompactionJobStats {
+                num_input_records: stats.num_input_records,
+                has_accurate_num_input_records: stats.has_accurate_num_input_records,
+                num_output_records: stats.num_output_records,
+                is_remote_compaction: true,
+                ..stats_of_output(&output)
+            };
+            Ok(output)
+        }
         Err(error) => {
             env.discard(&output.written);
             Err(error)
