@@ -46,9 +46,16 @@ fn every_name_answers_in_both_forms() {
     }
     for name in TEXT_PROPERTIES {
         let name = name.strip_suffix('N').map_or_else(|| (*name).to_owned(), |name| format!("{name}0"));
+        if name == "options-statistics" {
+            assert_eq!(db.property(&name), None, "there are none");
+            continue;
+        }
         let value = text(&db, &name);
         assert!(!value.is_empty() || name == "ferrock.options-without-effect", "{name}");
-        assert_eq!(db.property(&format!("rocksdb.{name}")).map(|text| text.len()), Some(value.len()), "{name}");
+        // Those begin a new interval.
+        let has_interval = ["stats", "cfstats", "cfstats-no-file-histogram", "dbstats"].contains(&&*name);
+        let again = db.property(&format!("rocksdb.{name}")).map(|text| text.len());
+        assert!(again == Some(value.len()) || has_interval && again.is_some(), "{name}");
         assert!(db.property_cf(&family, &name).is_some(), "{name}");
         let is_number = name.starts_with("num-files-at-level");
         assert!(is_number || db.int_property(&name).is_none(), "{name} is no number");

@@ -11,7 +11,7 @@ use common::threads::wait_until;
 use common::{in_memory, key, open_default, options_on, slices};
 use ferrock::options::{
     BottommostLevelCompaction, Canceller, CompactionFilter, CompactionStyle, CompressionType, ConcurrentTaskLimiter,
-    FilterContext, FilterDecision, FilterPolicy, PrefixExtractor,
+    FilterContext, FilterDecision, FilterPolicy, PrefixExtractor, WriteBufferManager,
 };
 use ferrock::statistics::{Histogram, PerfContext, PerfLevel, PerfMetric, Statistics, StatsLevel, Ticker};
 use ferrock::{
@@ -440,6 +440,7 @@ fn writers(counted: &Counted) {
     put_all(&db, 0..20);
     assert!(counted.of(Ticker::StallMicros) > 0);
     assert_eq!(counted.0.histogram(Histogram::WriteStall).sum(), counted.of(Ticker::StallMicros));
+    flushes(counted);
     let directory = tempfile::tempdir().unwrap();
     let mut options = counted.with(DbOptions::default());
     options.create_if_missing = true;
@@ -454,6 +455,25 @@ fn writers(counted: &Counted) {
             }
         });
     }
+}
+
+/// Why memtables are flushed.
+fn flushes(counted: &Counted) {
+    let with = |adjust: &dyn Fn(&mut DbOptions, &mut ColumnFamilyOptions)| {
+        let (mut options, mut family) = (counted.with(in_memory()), block_family());
+        adjust(&mut options, &mut family);
+        open_default(options, family)
+    };
+    let db = with(&|_, family| family.write_buffer_size = 64 << 10);
+    put_all(&db, 0..2000);
+    wait_until("a flush", || counted.of(Ticker::FlushReasonWriteBufferFull) > 0);
+    let manager = WriteBufferManager::new(256 << 10, None, false);
+    let db = with(&|options, _| options.components.write_buffer_manager = Some(Arc::clone(&manager)));
+    put_all(&db, 0..4000);
+    wait_until("a flush", || counted.of(Ticker::FlushReasonWriteBufferManager) > 0);
+    let db = with(&|_, family| assert!(family.settings.set("memtable_max_range_deletions", "2").unwrap()));
+    (0..8).for_each(|number| db.delete_range(&key(number), &key(number + 1)).unwrap());
+    wait_until("a flush", || counted.of(Ticker::FlushReasonMemtableMaxRangeDeletions) > 0);
 }
 
 fn remote(counted: &Counted) {

@@ -356,10 +356,10 @@ measures! {
         FileOpenMetadataRetrieved "rocksdb.file.open.metadata.retrieved" zero "not counted",
         FileOpenMetadataPassed "rocksdb.file.open.metadata.passed" zero "not counted",
         ManifestValidationFailureCount "rocksdb.manifest.validation.failure.count" zero "not counted",
-        FlushReasonWriteBufferFull "rocksdb.flush.reason.write_buffer_full" zero "not counted",
-        FlushReasonWriteBufferManager "rocksdb.flush.reason.write_buffer_manager" zero
-            "not counted",
-        FlushReasonMemtableMaxRangeDeletions "rocksdb.flush.reason.memtable_max_range_deletions" zero "not counted",
+        FlushReasonWriteBufferFull "rocksdb.flush.reason.write_buffer_full" counts "Flushes of full memtables.",
+        FlushReasonWriteBufferManager "rocksdb.flush.reason.write_buffer_manager" counts
+            "Flushes for the memory of all memtables.",
+        FlushReasonMemtableMaxRangeDeletions "rocksdb.flush.reason.memtable_max_range_deletions" counts "Flushes of memtables with `memtable_max_range_deletions`.",
         AtomicFlushRequestReasonWriteBufferFull "rocksdb.atomic_flush.request.reason.write_buffer_full" zero
             "requests are not counted, flushes are",
         AtomicFlushRequestReasonWriteBufferManager "rocksdb.atomic_flush.request.reason.write_buffer_manager" zero

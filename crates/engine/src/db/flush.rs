@@ -212,12 +212,18 @@ pub(super) fn end_flushes(core: &DbCore, flushes: Vec<FamilyFlush>) -> Vec<Event
 }
 
 fn end_flush(core: &DbCore, flush: FamilyFlush) {
-    let FamilyFlush { data, memtables, output, unused, elapsed_us, .. } = flush;
+    let FamilyFlush { data, memtables, output, unused, elapsed_us, reason, .. } = flush;
     direct_writes::abandon_files(&memtables, &unused);
     let (file, blob_bytes) = (output.files.first().cloned(), output.blob_size_bytes());
     open_new_tables(core, &data, output.files.iter().map(|file| file.number));
     data.jobs.add_flush(&output, elapsed_us);
     if let Some(recorder) = core.metrics.recorder() {
+        match reason {
+            FlushReason::WriteBufferFull => recorder.add(Ticker::FlushReasonWriteBufferFull, 1),
+            FlushReason::WriteBufferManager => recorder.add(Ticker::FlushReasonWriteBufferManager, 1),
+            FlushReason::MemtableMaxRangeDeletions => recorder.add(Ticker::FlushReasonMemtableMaxRangeDeletions, 1),
+            _ => {}
+        }
         let payload = output.dropped.input_key_bytes + output.dropped.input_value_bytes;
         recorder.add(Ticker::MemtablePayloadBytesAtFlush, payload);
         recorder.record(Histogram::FlushMemtableTotalDataSize, payload);

@@ -165,8 +165,8 @@ pub(crate) fn property(core: &DbCore, data: &Arc<ColumnFamilyData>, name: &str) 
         "ferrock.memory" => Some(memory_report(core)),
         "ferrock.reads" => Some(format!("{:#?}", data.table_cache.read_stats().counts())),
         "ferrock.statistics" => Some(core.metrics.counters().to_lines()),
-        // As in RocksDB without an object to count in: empty.
-        "options-statistics" => Some(core.metrics.statistics().map(ToString::to_string).unwrap_or_default()),
+        // As in RocksDB there is none without an object to count in.
+        "options-statistics" => core.metrics.statistics().map(ToString::to_string),
         "ferrock.io" => Some(format!("{:#?}", core.env.file_system.counters().snapshot())),
         _ => int_property(core, data, name).map(|value| value.to_string()),
     }
