@@ -361,7 +361,7 @@ pub(super) fn flush_families(
         tell_of_manual_flush(core, &targets, reason);
     }
     // No writer waits for the MANIFEST, and closing waits for this.
-    let released = release_logs(core)?;
+    let released = release_logs(core).inspect_err(|_| core.events.tell_collected())?;
     delete_logs(core, &released);
     drop(open);
     if options.wait { core.jobs.wait_for_flush(&targets) } else { Ok(()) }
