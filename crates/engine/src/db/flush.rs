@@ -191,7 +191,8 @@ fn discard(core: &DbCore, flushes: &[FamilyFlush]) {
     flushes.iter().for_each(|flush| core.files.discard(&flush.output.written));
 }
 
-/// Opens the tables, counts the flushes, and lets go of the memtables. Returns what listeners are told, if there are any.
+/// Opens the tables, counts the flushes, and lets go of the memtables. Returns what listeners are told, if there are
+/// any.
 pub(super) fn end_flushes(core: &DbCore, flushes: Vec<FamilyFlush>) -> Vec<Event> {
     let mut events = Vec::new();
     for flush in flushes {
