@@ -23,6 +23,7 @@ pub mod random;
 pub mod range_tombstone;
 pub mod seek_target;
 pub mod sst_partitioner;
+pub mod stripe;
 pub mod sync;
 pub mod table_properties_collector;
 mod temperature;

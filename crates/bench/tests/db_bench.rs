@@ -172,7 +172,8 @@ fn results_for_programs() {
     assert_eq!(runs[0]["histograms"]["read"]["count"], 800);
     assert!(document["results"][2]["text"].as_str().unwrap().contains("Level Files"));
     let lines = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(results(&lines).len() == 3 && lines.contains("STATISTICS:"), "{lines}");
+    assert!(results(&lines).len() == 3, "{lines}");
+    assert!(lines.contains("STATISTICS:\nrocksdb.block.cache.miss COUNT : "), "{lines}");
     assert!(!lines.contains("... finished"), "no progress but on a terminal");
 }
 

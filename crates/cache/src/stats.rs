@@ -1,12 +1,8 @@
 //! Hit, miss and insert counters without contention between threads.
 
 use crate::role::{EntryRole, ROLES};
-use parking_lot::Mutex;
-use std::cell::Cell;
+use ferrock_base::stripe::{STRIPES, Stripe};
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Number of counter sets. Most threads have a set of their own, in which they count without locked instructions.
-const STRIPES: usize = 32;
 
 /// One role's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,73 +67,24 @@ pub(crate) enum Event {
 
 const EVENTS: usize = 5;
 
-/// A cache line pair of its own, against the neighbour-line prefetcher.
+/// The counters of a stripe, in cache line pairs of their own, against the neighbour-line prefetcher.
 #[repr(align(128))]
 #[derive(Default)]
-struct Stripe {
+struct StripeCounters {
     counters: [[AtomicU64; EVENTS]; ROLES],
 }
 
 /// The counters.
 #[derive(Default)]
 pub(crate) struct Counters {
-    stripes: [Stripe; STRIPES],
-}
-
-/// The last set is shared by the threads without one of their own.
-const SHARED: usize = STRIPES - 1;
-const UNASSIGNED: usize = usize::MAX;
-
-/// A bit for each set that is leased to a living thread.
-static LEASED: Mutex<u32> = Mutex::new(0);
-
-/// Returns a thread's set when the thread ends; the lock makes its counts visible to the next owner.
-struct Lease;
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        let stripe = STRIPE.replace(SHARED);
-        if stripe < SHARED {
-            *LEASED.lock() &= !(1 << stripe);
-        }
-    }
-}
-
-thread_local! {
-    static STRIPE: Cell<usize> = const { Cell::new(UNASSIGNED) };
-    static LEASE: Lease = const { Lease };
-}
-
-/// Finds a set for a thread that counts for the first time.
-#[cold]
-fn assign_stripe() -> usize {
-    // A thread that is being torn down can no longer return a set.
-    if LEASE.try_with(|_| ()).is_err() {
-        return SHARED;
-    }
-    let mut leased = LEASED.lock();
-    let stripe = (leased.trailing_ones() as usize).min(SHARED);
-    if stripe < SHARED {
-        *leased |= 1 << stripe;
-    }
-    STRIPE.set(stripe);
-    stripe
+    stripes: [StripeCounters; STRIPES],
 }
 
 impl Counters {
     #[inline]
     pub(crate) fn count(&self, event: Event, role: EntryRole) {
-        let stripe = match STRIPE.get() {
-            stripe if stripe < STRIPES => stripe,
-            _ => assign_stripe(),
-        };
-        let counter = &self.stripes[stripe].counters[role as usize][event as usize];
-        if stripe == SHARED {
-            counter.fetch_add(1, Ordering::Relaxed);
-        } else {
-            // No other thread writes to this counter.
-            counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        }
+        let stripe = Stripe::of_thread();
+        stripe.add(&self.stripes[stripe.index()].counters[role as usize][event as usize], 1);
     }
 
     pub(crate) fn snapshot(&self) -> CacheStats {
@@ -145,7 +92,7 @@ impl Counters {
         for role in EntryRole::ALL {
             let sum = |event: Event| {
                 let of_stripe =
-                    |stripe: &Stripe| stripe.counters[role as usize][event as usize].load(Ordering::Relaxed);
+                    |stripe: &StripeCounters| stripe.counters[role as usize][event as usize].load(Ordering::Relaxed);
                 self.stripes.iter().map(of_stripe).sum()
             };
             *stats.role_mut(role) = RoleStats {

@@ -86,6 +86,7 @@ mod slice_transform;
 mod snapshot;
 mod sst_file_manager;
 mod sst_partitioner;
+mod statistics;
 mod table_options;
 mod table_values;
 mod universal_options;

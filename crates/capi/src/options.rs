@@ -57,8 +57,6 @@ pub struct rocksdb_options_t {
     pub(crate) sets: OptionSets,
     /// Texts that a getter gives.
     pub(crate) texts: BTreeMap<&'static str, CString>,
-    /// How much statistics count, when there are any.
-    pub(crate) statistics_level: Option<c_int>,
     /// Listeners, which each open attaches to its database.
     pub(crate) event_listeners: Vec<Arc<CallbackListener>>,
 }
@@ -322,16 +320,6 @@ c_functions! {
         let known = known.ok_or_else(|| out_of_range(OPTION, mode, "0..=3"));
         // SAFETY: the contract.
         unsafe { set(options, OPTION, |options| known.map(|mode| options.db.wal_recovery_mode = mode)) };
-    }
-
-    /// How much a statistics object counts, once there is one (`rocksdb_options_enable_statistics`): the counters that
-    /// there are cost nothing to speak of and are always on. A level beyond the last means the last: no number is
-    /// refused.
-    fn rocksdb_options_set_statistics_level(options: *mut rocksdb_options_t, level: c_int) {
-        // SAFETY: the contract.
-        if let Some(options) = unsafe { options.as_mut() } {
-            options.statistics_level = options.statistics_level.map(|_| level.clamp(0, 5));
-        }
     }
 }
 

@@ -351,25 +351,6 @@ c_functions! {
         unsafe { ask(options, |options| index_in(&WalRecoveryMode::ALL, options.db.wal_recovery_mode)) }
     }
 
-    /// Counts what a database does for `rocksdb_options_statistics_get_string`. Every counter there is runs always, so
-    /// nothing changes but that the functions about statistics answer.
-    fn rocksdb_options_enable_statistics(options: *mut rocksdb_options_t) {
-        // SAFETY: the contract.
-        unsafe {
-            change(options, |options| {
-                if options.statistics_level.is_none() {
-                    options.statistics_level = Some(EXCEPT_DETAILED_TIMERS);
-                }
-            });
-        }
-    }
-
-    /// The level that was set, once there are statistics; 0 before.
-    fn rocksdb_options_get_statistics_level(options: *mut rocksdb_options_t) -> c_int {
-        // SAFETY: the contract.
-        unsafe { ask(options, |options| options.statistics_level.unwrap_or(0)) }
-    }
-
     /// A directory for the LOG. It stays in the database's own, which the open notes.
     fn rocksdb_options_set_db_log_dir(options: *mut rocksdb_options_t, path: *const c_char) {
         // SAFETY: the contract.
@@ -409,9 +390,6 @@ c_functions! {
         unsafe { text_of(options, "daily_offpeak_time_utc", length) }
     }
 }
-
-/// `kExceptDetailedTimers`, where statistics begin.
-const EXCEPT_DETAILED_TIMERS: c_int = 3;
 
 /// Memtables of so many bytes together.
 fn budget(options: &mut rocksdb_options_t, memory_bytes: u64) {
@@ -463,18 +441,4 @@ unsafe fn text_of(options: *const rocksdb_options_t, option: &str, length: *mut 
     // SAFETY: as for this function.
     unsafe { put(length, text.to_bytes().len()) };
     text.as_ptr()
-}
-
-c_functions! {
-    /// A line about statistics, from `malloc`; null while they are not enabled. There are no tickers and histograms:
-    /// properties have the counters that there are.
-    fn rocksdb_options_statistics_get_string(options: *mut rocksdb_options_t) -> *mut c_char {
-        // SAFETY: the contract.
-        unsafe {
-            ask(options, |options| match options.statistics_level {
-                Some(_) => crate::memory::new_text("rocksdb.tickers and histograms are not built yet\n"),
-                None => std::ptr::null_mut(),
-            })
-        }
-    }
 }

@@ -90,7 +90,7 @@ fn compact(db: &Db) {
 }
 
 fn statistic(db: &Db, name: &str) -> u64 {
-    let lines = db.property("rocksdb.options-statistics").unwrap_or_default();
+    let lines = db.property("ferrock.statistics").unwrap_or_default();
     let found = lines.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=')?.parse().ok());
     found.unwrap_or_else(|| panic!("{name} in {lines:?}"))
 }

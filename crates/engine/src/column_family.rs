@@ -1,5 +1,6 @@
 //! A column family: its options, the memtable being written, and what readers pin.
 
+use crate::metrics::levels::LevelCounts;
 use crate::metrics::stalls::StallCounts;
 use crate::options::ColumnFamilyOptions;
 use crate::resting::{RestingIterators, RestingPlace};
@@ -131,6 +132,8 @@ pub(crate) struct ColumnFamilyData {
     pub(crate) is_memtable_full: AtomicBool,
     /// How often writers had to wait for this family.
     pub(crate) stalls: StallCounts,
+    /// What its jobs read and wrote.
+    pub(crate) jobs: LevelCounts,
 }
 
 impl ColumnFamilyData {
@@ -170,6 +173,7 @@ impl ColumnFamilyData {
             outside_changes: OutsideChanges::default(),
             is_memtable_full: AtomicBool::new(false),
             stalls: StallCounts::default(),
+            jobs: LevelCounts::default(),
         })
     }
 

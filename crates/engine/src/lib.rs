@@ -45,6 +45,30 @@ pub use options::{
 };
 pub use snapshot::Snapshot;
 
+/// What databases and threads count: give a [`Statistics`](statistics::Statistics) to
+/// [`Components::statistics`](options::Components::statistics).
+///
+/// ```
+/// # extern crate ferrock_engine as ferrock;
+/// # fn main() -> ferrock::Result<()> {
+/// use ferrock::statistics::{Histogram, Statistics, Ticker};
+/// use std::sync::Arc;
+///
+/// # let directory = tempfile::tempdir().unwrap();
+/// let statistics = Arc::new(Statistics::default());
+/// let mut options = ferrock::DbOptions::default();
+/// options.create_if_missing = true;
+/// options.components.statistics = Some(Arc::clone(&statistics));
+/// let db = ferrock::Db::open(directory.path(), options)?;
+/// db.put(b"key", b"value")?;
+/// db.get(b"key")?;
+/// assert_eq!(statistics.ticker(Ticker::MemtableHit), 1);
+/// assert_eq!(statistics.histogram(Histogram::DbGet).count(), 1);
+/// # Ok(())
+/// # }
+/// ```
+pub use ferrock_statistics as statistics;
+
 /// For the measuring tools in `examples/`. No part of the interface.
 #[doc(hidden)]
 pub mod internals {

@@ -22,6 +22,7 @@
 
 use crate::sync::atomic::{AtomicU64, Ordering, fence};
 use crate::sync::{Slot, SwapCell};
+use ferrock_statistics::ThreadState;
 use std::sync::Arc;
 
 /// Slots per column family. More threads than this share.
@@ -139,12 +140,7 @@ impl<T> Drop for Pinned<'_, T> {
 /// A small number that differs between threads as long as there are few of them.
 #[inline]
 pub(crate) fn thread_ordinal() -> usize {
-    use std::sync::atomic::AtomicUsize;
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    thread_local! {
-        static ORDINAL: usize = NEXT.fetch_add(1, Ordering::Relaxed);
-    }
-    ORDINAL.try_with(|ordinal| *ordinal).unwrap_or(0)
+    ThreadState::current().ordinal()
 }
 
 #[cfg(test)]

@@ -289,11 +289,10 @@ fn readers_and_writers_go_on_while_a_compaction_is_held() {
     assert_eq!(db.get(b"key000000").unwrap().as_deref(), Some(&[3; 100][..]));
 }
 
-/// Groups whose members inserted their batches at the same time, as `dbstats` has it.
+/// Groups whose members inserted their batches at the same time, as `ferrock.statistics` has it.
 fn parallel_groups(db: &Db) -> u64 {
-    let stats = db.property("dbstats").unwrap();
-    let (before, _) = stats.split_once(" inserted in parallel").expect("dbstats counts parallel inserts");
-    before.rsplit(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
+    let stats = db.property("ferrock.statistics").unwrap();
+    stats.lines().find_map(|line| line.strip_prefix("parallel_groups=")).unwrap().parse().unwrap()
 }
 
 fn write_from_many_threads(db: &Db, threads: u8, batches: u32) {
@@ -328,7 +327,7 @@ fn members_of_a_group_insert_in_parallel() {
             break;
         }
     }
-    assert!(parallel_groups(&db) > 0, "{}", db.property("dbstats").unwrap());
+    assert!(parallel_groups(&db) > 0, "{}", db.property("ferrock.statistics").unwrap());
     for thread in 0..4u8 {
         for number in 0..400u32 {
             let key = format!("t{thread}-{number:08}");

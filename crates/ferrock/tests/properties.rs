@@ -369,5 +369,5 @@ fn logs_errors_and_families() {
     db.flush_cf(&other, &FlushOptions::default()).unwrap();
     assert_eq!(db.property_cf(&other, "num-files-at-level0").unwrap(), "1");
     assert!(db.property_cf(&other, "cfstats").unwrap().contains("[other]"));
-    assert!(text(&db, "dbstats").contains("Flush: 2 jobs"), "{}", text(&db, "dbstats"));
+    assert!(text(&db, "ferrock.statistics").contains("flushes=2\n"), "{}", text(&db, "ferrock.statistics"));
 }

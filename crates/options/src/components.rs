@@ -3,6 +3,7 @@
 use crate::{CompactionService, EventListener, MemoryBudget, SstFileManager, WriteBufferManager};
 use ferrock_base::clock::{Clock, SystemClock};
 use ferrock_base::thread::{PriorityPools, Spawner, StdSpawner};
+use ferrock_statistics::Statistics;
 use ferrock_table::TableBlockCache;
 use ferrock_vfs::{FileSystem, RateLimiter};
 use std::fmt;
@@ -33,6 +34,9 @@ pub struct Components {
     pub sst_file_manager: Option<Arc<SstFileManager>>,
     /// Bounds the bytes a second that flush and compaction write.
     pub rate_limiter: Option<Arc<dyn RateLimiter>>,
+    /// Counts what databases do; give the same one to several to count them together. Without one nothing is counted
+    /// beyond what properties tell.
+    pub statistics: Option<Arc<Statistics>>,
     /// Hears of flushes, compactions and errors.
     pub listeners: Vec<Arc<dyn EventListener>>,
     /// Brings compactions to other processes.
@@ -63,6 +67,7 @@ impl fmt::Debug for Components {
             .field("memory_budget", &self.memory_budget)
             .field("sst_file_manager", &self.sst_file_manager)
             .field("rate_limiter", &self.rate_limiter.is_some())
+            .field("statistics", &self.statistics)
             .field("listeners", &self.listeners.len())
             .field("compaction_service", &self.compaction_service.as_ref().map(|service| service.name()))
             .finish_non_exhaustive()

@@ -7,7 +7,7 @@ use crate::entries_table::EntriesTable;
 use crate::plain::PlainTable;
 use crate::reader::open::{ByKind, open_by_kind};
 use crate::reader::{
-    Approach, BlockRead, BlockTable, NeededBlock, RoundReads, ScanBounds, TableLookup, TableReadOptions,
+    Approach, BlockRead, BlockTable, LookupTally, NeededBlock, RoundReads, ScanBounds, TableLookup, TableReadOptions,
     TableReaderParams,
 };
 use crate::table_iter::TableIter;
@@ -72,8 +72,23 @@ impl Table {
         key: &LookupKey,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], ValueSource<'_>) -> bool,
     ) -> Result<()> {
+        self.get_counted(options, key, &LookupTally::default(), visit)
+    }
+
+    /// As [`get`](Self::get), which adds what it did to `tally`.
+    ///
+    /// # Errors
+    /// Those of [`get`](Self::get).
+    #[inline]
+    pub fn get_counted(
+        &self,
+        options: &TableReadOptions,
+        key: &LookupKey,
+        tally: &LookupTally,
+        visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], ValueSource<'_>) -> bool,
+    ) -> Result<()> {
         match self {
-            Self::Block(table) => table.get(options, key, &mut of_block(visit)),
+            Self::Block(table) => table.get_counted(options, key, tally, &mut of_block(visit)),
             Self::Plain(table) => table.get(key, visit),
             #[cfg(any(test, feature = "test-kinds"))]
             Self::Entries(table) => table.get(key, visit),
@@ -91,10 +106,11 @@ impl Table {
         options: &TableReadOptions,
         key: &LookupKey,
         lookup: &mut TableLookup,
+        tally: &LookupTally,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], ValueSource<'_>) -> bool,
     ) -> Result<Option<NeededBlock>> {
         match self {
-            Self::Block(table) => lookup.advance(table, options, key, &mut of_block(visit)),
+            Self::Block(table) => lookup.advance(table, options, key, tally, &mut of_block(visit)),
             Self::Plain(table) => table.get(key, visit).map(|()| None),
             #[cfg(any(test, feature = "test-kinds"))]
             Self::Entries(table) => table.get(key, visit).map(|()| None),
@@ -106,9 +122,15 @@ impl Table {
     /// # Errors
     /// Those of [`advance`](Self::advance).
     #[inline]
-    pub fn begin(&self, options: &TableReadOptions, key: &LookupKey, lookup: &mut TableLookup) -> Result<Approach> {
+    pub fn begin(
+        &self,
+        options: &TableReadOptions,
+        key: &LookupKey,
+        lookup: &mut TableLookup,
+        tally: &LookupTally,
+    ) -> Result<Approach> {
         match self {
-            Self::Block(table) => lookup.begin(table, options, key),
+            Self::Block(table) => lookup.begin(table, options, key, tally),
             Self::Plain(_) => Ok(Approach::AtBlock),
             #[cfg(any(test, feature = "test-kinds"))]
             Self::Entries(_) => Ok(Approach::AtBlock),

@@ -28,6 +28,7 @@ use ferrock_base::thread::Spawner;
 use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result, Temperature};
 use ferrock_format::file_name;
 use ferrock_format::properties::decode_seqno_time_map;
+use ferrock_statistics::{Histogram, Statistics, Ticker};
 use ferrock_table::{
     BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, PlainTableOptions, ReadStats, Table, TableBlockCache,
     TableReaderParams,
@@ -313,6 +314,10 @@ pub struct TableCacheParams {
     pub read_limiter: Option<Arc<dyn RateLimiter>>,
     /// Counters of the family's reads.
     pub read_stats: Arc<ReadStats>,
+    /// The family's `num_levels`.
+    pub num_levels: i32,
+    /// What the database counts in.
+    pub statistics: Option<Arc<Statistics>>,
 }
 
 /// Opens the tables of a column family and keeps them open.
@@ -451,8 +456,22 @@ impl TableCache {
         self.open_with(file, usage)
     }
 
-    /// Opens the table of `file` without keeping it.
+    /// Opens the table of `file` without keeping it, and counts that.
     fn open_with(&self, file: &FileMetadata, cache_usage: CacheUsageOptions) -> Result<Table> {
+        let Some(statistics) = &self.params.statistics else { return self.open_uncounted(file, cache_usage) };
+        let begun_us = self.params.read_stats.now_us();
+        let opened = self.open_uncounted(file, cache_usage);
+        if let Some(recorder) = statistics.recorder() {
+            recorder.add(if opened.is_ok() { Ticker::NoFileOpens } else { Ticker::NoFileErrors }, 1);
+            if recorder.is_timing() {
+                let took_us = self.params.read_stats.now_us().saturating_sub(begun_us);
+                recorder.record(Histogram::TableOpenIoMicros, took_us);
+            }
+        }
+        opened
+    }
+
+    fn open_uncounted(&self, file: &FileMetadata, cache_usage: CacheUsageOptions) -> Result<Table> {
         let params = &self.params;
         let mutable = self.mutable.load();
         let handle = self.open_file(file)?;
@@ -467,6 +486,8 @@ impl TableCache {
             file_size: file.size_bytes,
             file_number: file.number,
             level: i32::try_from(file.level).unwrap_or(-1),
+            is_last_level: i32::try_from(file.level).is_ok_and(|level| level + 1 == params.num_levels),
+            temperature: file.temperature,
             max_pinned_l0_file_size: mutable.max_pinned_l0_file_size,
             options: Arc::clone(&mutable.table_options),
             cache: mutable.block_cache.clone(),
@@ -477,6 +498,7 @@ impl TableCache {
             largest_sequence: Some(file.largest_seqno),
             expected_unique_id: unique_id,
             read_stats: Some(Arc::clone(&params.read_stats)),
+            statistics: params.statistics.clone(),
             tail_size: (file.tail_size_bytes > 0).then_some(file.tail_size_bytes),
             ..TableReaderParams::new(handle, Arc::clone(&params.file_system), params.comparator.clone())
         })

@@ -8,6 +8,7 @@ use ferrock::options::{
     CacheOptions, ChargeDecision, CompressionType, FilterPolicy, LoadedOptions, MemTableFactory, MemoryBudget,
     PlainTableOptions, TableBlockCache, TableFactory, WriteBufferManager, from_file,
 };
+use ferrock::statistics::{Statistics, StatsLevel};
 use ferrock::{ColumnFamilyOptions, DbOptions};
 use ferrock_base::clock::SystemClock;
 use ferrock_base::merge;
@@ -476,6 +477,10 @@ impl Builder<'_> {
         if self.counts(&["merge_operator"]) {
             self.out.family.merge_operator =
                 merge::built_in(operator).map_err(|error| format!("--merge_operator: {error}"))?;
+        }
+        if self.values.bool("statistics") {
+            let level = StatsLevel::from_number(self.values.get("stats_level")?);
+            self.out.db.components.statistics = Some(Arc::new(Statistics::new(level)));
         }
         let rate: u64 = self.values.get("rate_limiter_bytes_per_sec")?;
         let options = TokenBucketOptions {

@@ -92,12 +92,8 @@ impl Session {
             self.run_planned(planned)?;
         }
         if self.settings.statistics {
-            let statistics = self.database()?.property("ferrock.statistics").unwrap_or_default();
-            let statistics = statistics.lines().map(|line| match line.split_once('=') {
-                Some((name, count)) => format!("ferrock.{} COUNT : {count}\n", name.replace('_', ".")),
-                None => format!("{line}\n"),
-            });
-            self.output.say(&format!("STATISTICS:\n{}", statistics.collect::<String>().trim_end()))?;
+            let statistics = self.database()?.property("rocksdb.options-statistics").unwrap_or_default();
+            self.output.say(&format!("STATISTICS:\n{}", statistics.trim_end()))?;
             let io = self.database()?.property("ferrock.io").unwrap_or_default();
             self.output.say(&io)?;
         }

@@ -27,7 +27,6 @@ mod indexed_batch;
 mod ingest;
 mod options;
 mod other;
-mod perf;
 mod secondary;
 mod timestamps;
 mod trace;

@@ -116,6 +116,11 @@ fn paths() {
 }
 
 #[test]
+fn statistics() {
+    check("statistics");
+}
+
+#[test]
 fn environments() {
     check("environments");
 }

@@ -16,6 +16,7 @@
 use super::{DbCore, resume};
 use crate::jobs::NextAttempt;
 use ferrock_base::Error;
+use ferrock_statistics::{Histogram, Ticker};
 use std::time::Duration;
 
 /// Why no further attempt follows.
@@ -37,6 +38,7 @@ pub(super) fn run(core: &DbCore) {
             return;
         }
         core.events.log().info(|| format!("trying to accept writes again after: {error}"));
+        count(core, Ticker::ErrorHandlerAutoresumeCount);
         let ended = resume_with_retries(core, times_left);
         let is_given_up = !matches!(ended, Ended::NothingToDo);
         if let (true, Some(new_error)) = (is_given_up, core.jobs.standing_error()) {
@@ -64,14 +66,27 @@ fn resume_with_retries(core: &DbCore, times_left: u64) -> Ended {
             continue;
         }
         attempts += 1;
+        count(core, Ticker::ErrorHandlerAutoresumeRetryTotalCount);
         let result = resume::resume(core);
         core.events.tell_collected();
         core.jobs.note_attempt(core.env.clock.monotonic_us());
-        let Err(error) = result else { return Ended::NothingToDo };
+        let Err(error) = result else {
+            count(core, Ticker::ErrorHandlerAutoresumeSuccessCount);
+            if let Some(recorder) = core.metrics.recorder() {
+                recorder.record(Histogram::ErrorHandlerAutoresumeRetryCount, u64::from(attempts.unsigned_abs()));
+            }
+            return Ended::NothingToDo;
+        };
         note_failed_attempt(core, attempts, &error);
         if attempts >= options.max_bgerror_resume_count {
             return Ended::TooManyAttempts;
         }
+    }
+}
+
+fn count(core: &DbCore, ticker: Ticker) {
+    if let Some(recorder) = core.metrics.recorder() {
+        recorder.add(ticker, 1);
     }
 }
 

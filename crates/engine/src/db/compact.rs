@@ -9,13 +9,14 @@ use crate::column_family::ColumnFamilyData;
 use crate::events::Event;
 use crate::jobs::background_error::Reason;
 use crate::jobs::{PickedCompaction, ScheduledCompaction, StoppedBy, Wanted};
-use crate::metrics::Statistics;
+use crate::metrics::Counters;
 use crate::options::{BlobGarbageCollectionPolicy, ColumnFamilyOptions};
 use ferrock_base::{Error, ErrorKind, MAX_SEQUENCE_NUMBER, Result};
 use ferrock_options::CompactionJobInfo;
+use ferrock_statistics::{Histogram, Recorder, Ticker};
 use ferrock_table::CopiedBlocks;
 use ferrock_tree::blob::BlobCollection;
-use ferrock_tree::compaction::choice::{CompactionKind, CompactionReason, RunningCompactions};
+use ferrock_tree::compaction::choice::{CompactionChoice, CompactionKind, CompactionReason, RunningCompactions};
 use ferrock_tree::compaction::picker::{self, PickerInput};
 use ferrock_tree::job::{CompactionJob, JobOutput};
 use ferrock_tree::version::Version;
@@ -176,6 +177,11 @@ pub(super) fn compact(core: &DbCore, scheduled: &ScheduledCompaction, request: R
     core.events.tell(|| Event::CompactionBegin(info(None, Ok(()))));
     let pre_commit = |output: &JobOutput| core.events.tell(|| Event::CompactionPreCommit(info(Some(output), Ok(()))));
     let result = run_and_install(core, scheduled, request, before, &pre_commit);
+    if let (Err(error), Some(recorder)) = (&result, core.metrics.recorder())
+        && is_stop(error)
+    {
+        recorder.add(Ticker::CompactionCancelled, 1);
+    }
     core.events.tell_collected();
     let completed = || {
         let status = result.as_ref().map_or_else(|error| Err(error.clone()), |_| Ok(()));
@@ -228,6 +234,10 @@ fn run_and_install(
     flush::open_new_tables(core, data, output.files.iter().map(|file| file.number));
     let us = core.env.clock.monotonic_us().saturating_sub(before);
     note_compaction(core, scheduled, &output, written, us);
+    data.jobs.add_compaction(choice, &output, us);
+    if let Some(recorder) = core.metrics.recorder() {
+        record_compaction(recorder, choice, &output, written, us);
+    }
     Ok(output)
 }
 
@@ -235,20 +245,20 @@ fn note_compaction(core: &DbCore, job: &ScheduledCompaction, output: &JobOutput,
     let copied = output.copied;
     // Those that stay on the level above the last.
     let above = output.files.iter().filter(|file| (file.level as usize) < job.choice.output_level).count();
-    let statistics = core.metrics.statistics();
+    let counters = core.metrics.counters();
     match (job.choice.kind, job.choice.reason) {
         (CompactionKind::Merge | CompactionKind::Copy, _) => {
-            Statistics::add(&statistics.compactions, 1);
-            Statistics::add(&statistics.compaction_read_bytes, job.choice.input_size_bytes());
-            Statistics::add(&statistics.compaction_write_bytes, written);
-            Statistics::add(&statistics.compaction_copied_blocks, copied.blocks);
-            Statistics::add(&statistics.compaction_copied_bytes, copied.bytes);
-            Statistics::add(&statistics.compaction_us, us);
+            Counters::add(&counters.compactions, 1);
+            Counters::add(&counters.compaction_read_bytes, job.choice.input_size_bytes());
+            Counters::add(&counters.compaction_write_bytes, written);
+            Counters::add(&counters.compaction_copied_blocks, copied.blocks);
+            Counters::add(&counters.compaction_copied_bytes, copied.bytes);
+            Counters::add(&counters.compaction_us, us);
         }
-        (CompactionKind::Move, _) => Statistics::add(&statistics.trivial_moves, 1),
-        (CompactionKind::Drop, CompactionReason::FifoTtl) => Statistics::add(&statistics.fifo_ttl_compactions, 1),
+        (CompactionKind::Move, _) => Counters::add(&counters.trivial_moves, 1),
+        (CompactionKind::Drop, CompactionReason::FifoTtl) => Counters::add(&counters.fifo_ttl_compactions, 1),
         (CompactionKind::Drop, CompactionReason::FifoMaxSize) => {
-            Statistics::add(&statistics.fifo_max_size_compactions, 1);
+            Counters::add(&counters.fifo_max_size_compactions, 1);
         }
         (CompactionKind::Drop, _) => {}
     }
@@ -280,4 +290,42 @@ fn note_compaction(core: &DbCore, job: &ScheduledCompaction, output: &JobOutput,
             },
         )
     });
+}
+
+/// Counts a compaction that was installed.
+fn record_compaction(recorder: Recorder<'_>, choice: &CompactionChoice, output: &JobOutput, written: u64, us: u64) {
+    match (choice.kind, choice.reason) {
+        (CompactionKind::Drop, CompactionReason::FifoTtl) => recorder.add(Ticker::FifoTtlCompactions, 1),
+        (CompactionKind::Drop, CompactionReason::FifoMaxSize) => recorder.add(Ticker::FifoMaxSizeCompactions, 1),
+        _ => {}
+    }
+    if !choice.kind.writes_files() {
+        return;
+    }
+    let read = choice.input_size_bytes();
+    recorder.add(Ticker::CompactReadBytes, read);
+    recorder.add(Ticker::CompactWriteBytes, written);
+    let of_reason = match choice.reason {
+        CompactionReason::FilesMarkedForCompaction => {
+            Some((Ticker::CompactReadBytesMarked, Ticker::CompactWriteBytesMarked))
+        }
+        CompactionReason::PeriodicCompaction => {
+            Some((Ticker::CompactReadBytesPeriodic, Ticker::CompactWriteBytesPeriodic))
+        }
+        CompactionReason::Ttl => Some((Ticker::CompactReadBytesTtl, Ticker::CompactWriteBytesTtl)),
+        _ => None,
+    };
+    if let Some((read_ticker, write_ticker)) = of_reason {
+        recorder.add(read_ticker, read);
+        recorder.add(write_ticker, written);
+    }
+    recorder.add(Ticker::CompactionKeyDropNewerEntry, output.dropped.hidden);
+    recorder.add(Ticker::CompactionKeyDropObsolete, output.dropped.obsolete);
+    recorder.add(Ticker::CompactionKeyDropRangeDel, output.dropped.range_deleted);
+    recorder.add(Ticker::CompactionKeyDropUser, output.dropped.filtered);
+    recorder.record(Histogram::NumSubcompactionsScheduled, output.parts as u64);
+    recorder.record(Histogram::NumFilesInSingleCompaction, choice.input_files().count() as u64);
+    if recorder.is_timing() {
+        recorder.record(Histogram::CompactionTime, us);
+    }
 }

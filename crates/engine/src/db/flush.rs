@@ -20,12 +20,13 @@ use crate::column_family::ColumnFamilyData;
 use crate::events::Event;
 use crate::jobs::background_error::Reason;
 use crate::jobs::{FlushInput, FlushScope, LogChange, StoppedBy, Switch};
-use crate::metrics::Statistics;
+use crate::metrics::Counters;
 use ferrock_base::compaction_filter::TableFileCreationReason;
 use ferrock_base::{ErrorKind, FileNumber, Result};
 use ferrock_format::version_edit::{BlobFileAddition, BlobFileGarbage, NewFile, VersionEdit};
 use ferrock_memtable::MemTable;
 use ferrock_options::{FlushOptions, FlushReason, ManualFlushInfo};
+use ferrock_statistics::{Histogram, Ticker};
 use ferrock_tree::job::{FlushJob, JobOutput};
 use ferrock_tree::version::LogRelease;
 use std::collections::BTreeSet;
@@ -216,6 +217,14 @@ fn end_flush(core: &DbCore, flush: FamilyFlush) {
     direct_writes::abandon_files(&memtables, &unused);
     let (file, blob_bytes) = (output.files.first().cloned(), output.blob_size_bytes());
     open_new_tables(core, &data, output.files.iter().map(|file| file.number));
+    data.jobs.add_flush(&output, elapsed_us);
+    if let Some(recorder) = core.metrics.recorder() {
+        let payload = output.dropped.input_key_bytes + output.dropped.input_value_bytes;
+        recorder.add(Ticker::MemtablePayloadBytesAtFlush, payload);
+        recorder.record(Histogram::FlushMemtableTotalDataSize, payload);
+        let memory = memtables.iter().map(|memtable| memtable.approximate_memory_bytes() as u64).sum();
+        recorder.record(Histogram::FlushMemtableMemoryBytes, memory);
+    }
     note_flush(core, &data, file, blob_bytes, memtables.len(), elapsed_us);
 }
 
@@ -228,9 +237,15 @@ fn note_flush(
     us: u64,
 ) {
     let size_bytes = file.as_ref().map_or(0, |file| file.size_bytes);
-    Statistics::add(&core.metrics.statistics().flushes, 1);
-    Statistics::add(&core.metrics.statistics().flush_bytes, size_bytes + blob_bytes);
-    Statistics::add(&core.metrics.statistics().flush_us, us);
+    Counters::add(&core.metrics.counters().flushes, 1);
+    Counters::add(&core.metrics.counters().flush_bytes, size_bytes + blob_bytes);
+    Counters::add(&core.metrics.counters().flush_us, us);
+    if let Some(recorder) = core.metrics.recorder() {
+        recorder.add(Ticker::FlushWriteBytes, size_bytes + blob_bytes);
+        if recorder.is_timing() {
+            recorder.record(Histogram::FlushTime, us);
+        }
+    }
     let file_number = file.map(|file| file.number);
     core.events.log().info(|| {
         let in_blobs = if blob_bytes > 0 { format!(" and {blob_bytes} in blob files") } else { String::new() };

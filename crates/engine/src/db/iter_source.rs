@@ -25,10 +25,11 @@ use std::sync::Arc;
 /// An iterator over a family.
 pub(crate) fn iter(core: &Arc<DbCore>, data: &Arc<ColumnFamilyData>, options: &ReadOptions) -> Iter {
     let moment = Moment::now(core, data, options);
-    match moment.wake_resting(options) {
+    let iter = match moment.wake_resting(options) {
         Some(woken) => woken,
         None => IterSource::of(core, data, options, moment).iter(options, false),
-    }
+    };
+    iter.counted(core)
 }
 
 /// What a read sees.

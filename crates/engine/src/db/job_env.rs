@@ -3,7 +3,7 @@
 use super::{DbCore, job_events};
 use crate::column_family::ColumnFamilyData;
 use crate::jobs::{ScheduledCompaction, StoppedBy};
-use crate::metrics::Statistics;
+use crate::metrics::Counters;
 use crate::write::controller::StallCondition;
 use ferrock_base::{Error, FileNumber, Result};
 use ferrock_options::CompactionJobStats;
@@ -118,7 +118,7 @@ impl JobEnv for JobPlace<'_> {
     }
 
     fn note_verified_blocks(&self, blocks: u64) {
-        Statistics::add(&self.core.metrics.statistics().verified_blocks, blocks);
+        Counters::add(&self.core.metrics.counters().verified_blocks, blocks);
     }
 
     fn note_file_begun(&self, file: &FileBegun<'_>) {

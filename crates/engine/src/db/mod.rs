@@ -166,6 +166,8 @@ impl DbCore {
             open_tables: Arc::clone(self.files.open_tables()),
             read_limiter: db.components.rate_limiter.clone(),
             read_stats: Arc::new(ReadStats::new(Arc::clone(&self.env.clock))),
+            num_levels: options.num_levels,
+            statistics: self.metrics.statistics().cloned(),
         }))
     }
 
@@ -192,7 +194,8 @@ impl DbCore {
         let cache = options.blob_cache.clone().or(budget)?;
         let is_charged = options.cache_usage.is_charged(EntryRole::BlobCache);
         let charged_to = is_charged.then(|| self.block_cache_of(options));
-        Some(Arc::new(BlobCache::new(cache, self.reads.blob_session(), charged_to)))
+        let cache = BlobCache::new(cache, self.reads.blob_session(), charged_to);
+        Some(Arc::new(cache.counting(self.metrics.statistics().cloned())))
     }
 
     /// Where a family's values are written at once, if it is opened for that.
@@ -223,7 +226,7 @@ impl DbCore {
     /// Makes everything that was logged durable, and the values that it refers to.
     pub(crate) fn sync_logs(&self) -> Result<()> {
         direct_writes::sync_all(self)?;
-        self.writes.logs().sync()
+        self.metrics.timed_sync(&*self.env.clock, || self.writes.logs().sync())
     }
 
     #[inline]

@@ -17,9 +17,9 @@ use super::search::{PinnedSlice, not_open, search_memtables};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
 use crate::db::search;
 use crate::options::{ReadOptions, ReadTier};
-use crate::super_version::thread_ordinal;
 use ferrock_base::{LookupKey, Result};
-use ferrock_table::{Approach, NeededBlock, RoundReads, TableLookup, TableReadOptions, ValuePin};
+use ferrock_statistics::ThreadState;
+use ferrock_table::{Approach, LookupTally, NeededBlock, RoundReads, TableLookup, TableReadOptions, ValuePin};
 use ferrock_tree::blob::FetchBlob;
 use ferrock_tree::iterator::range_tombstones::covering_sequence_in_file;
 use ferrock_tree::read::{GetContext, MultiGetBatch};
@@ -32,15 +32,24 @@ type Batch<'a> = MultiGetBatch<'a, ValuePin>;
 
 /// The values of many keys of one family, in the order of `keys`.
 pub(crate) fn multi_get(core: &DbCore, data: &ColumnFamilyData, options: &ReadOptions, keys: &[&[u8]]) -> Results {
-    let thread = thread_ordinal();
+    let thread = ThreadState::current();
+    let watch = core.metrics.watch(thread, &*core.env.clock);
+    let (thread, tally) = (thread.ordinal(), LookupTally::default());
     let pinned = data.super_version.pin(thread);
     let view = search::view_for(core, options);
     let operator = pinned.options.merge_operator.as_deref();
     let mut batch = Batch::new(data.comparator.user(), keys, &view, operator);
-    let search = Search { data, pinned: &pinned, options, table_options: options.for_table() };
+    let search = Search { data, pinned: &pinned, options, table_options: options.for_table(), tally: &tally };
     let (lookups, contexts) = batch.parts();
-    search_in_rounds(core, thread, &mut [Family { search, lookups, contexts }]);
-    batch.finish(|key, index| search::blob_view(core, data, &pinned.version, options).fetch(key, index))
+    let asking = search_in_rounds(core, thread, &mut [Family { search, lookups, contexts }]);
+    if let Some(watch) = &watch {
+        watch.note_search(batch.parts().1, asking, &tally);
+    }
+    let found = batch.finish(|key, index| search::blob_view(core, data, &pinned.version, options).fetch(key, index));
+    if let Some(watch) = watch {
+        watch.end_multi_get(&found);
+    }
+    found
 }
 
 /// The values of many keys, each of its own family, in the order of `keys`; all families as of one moment.
@@ -50,7 +59,9 @@ pub(crate) fn multi_get_families(
     options: &ReadOptions,
     keys: &[&[u8]],
 ) -> Results {
-    let thread = thread_ordinal();
+    let thread = ThreadState::current();
+    let watch = core.metrics.watch(thread, &*core.env.clock);
+    let (thread, tally) = (thread.ordinal(), LookupTally::default());
     let groups = group_by_family(families);
     let options = &as_of_one_moment(core, options, groups.len());
     let data = |group: &[usize]| &*families[group[0]].data;
@@ -70,12 +81,21 @@ pub(crate) fn multi_get_families(
         .map(|((group, pinned), batch)| {
             let (lookups, contexts) = batch.parts();
             let table_options = options.for_table();
-            let search = Search { data: data(group), pinned, options, table_options };
+            let search = Search { data: data(group), pinned, options, table_options, tally: &tally };
             Family { search, lookups, contexts }
         })
         .collect();
-    search_in_rounds(core, thread, &mut searches);
+    let mut asking = search_in_rounds(core, thread, &mut searches);
     drop(searches);
+    if let Some(watch) = &watch {
+        for batch in &mut batches {
+            let contexts = batch.parts().1;
+            let own = asking.min(contexts.len() as u64);
+            asking -= own;
+            watch.note_search(contexts, own, &LookupTally::default());
+        }
+        watch.note_search::<ValuePin>(&[], 0, &tally);
+    }
     let mut results: Results = keys.iter().map(|_| Ok(None)).collect();
     for ((group, batch), pinned) in groups.iter().zip(batches).zip(&pins) {
         let fetch =
@@ -83,6 +103,9 @@ pub(crate) fn multi_get_families(
         for (&index, result) in group.iter().zip(batch.finish(fetch)) {
             results[index] = result;
         }
+    }
+    if let Some(watch) = watch {
+        watch.end_multi_get(&results);
     }
     results
 }
@@ -101,9 +124,11 @@ pub(super) fn as_of_one_moment(core: &DbCore, options: &ReadOptions, families: u
 /// past the capacity of the cache: 256 KiB of blocks of 4 KiB. Batches of 32 were measured, larger ones were not.
 const KEYS_AT_BLOCK: usize = 64;
 
-/// Takes every key of every family as far as it goes, reads what they wait for, and so on until none waits.
-fn search_in_rounds<'f>(core: &DbCore, thread: usize, families: &mut [Family<'f, '_, '_>]) {
-    let Some(table_options) = families.first().map(|family| family.search.table_options) else { return };
+/// Takes every key of every family as far as it goes, reads what they wait for, and so on until none waits. How many
+/// keys went on to tables.
+fn search_in_rounds<'f>(core: &DbCore, thread: usize, families: &mut [Family<'f, '_, '_>]) -> u64 {
+    let Some(table_options) = families.first().map(|family| family.search.table_options) else { return 0 };
+    let mut all_asking = 0;
     let keys = families.iter().map(|family| family.lookups.len()).sum();
     let mut round = RoundReads::new(&*core.env.file_system, table_options, keys);
     for (number, Family { search, lookups, contexts }) in families.iter_mut().enumerate() {
@@ -125,6 +150,7 @@ fn search_in_rounds<'f>(core: &DbCore, thread: usize, families: &mut [Family<'f,
         }
         search.search_blocks(lookups, contexts, &mut nearing, &mut wait);
         search.data.table_cache.read_stats().note_lookups(thread, asking);
+        all_asking += asking;
     }
     while !round.is_empty() {
         let mut next_round = RoundReads::new(&*core.env.file_system, table_options, round.waiting());
@@ -141,6 +167,7 @@ fn search_in_rounds<'f>(core: &DbCore, thread: usize, families: &mut [Family<'f,
         });
         round = next_round;
     }
+    all_asking
 }
 
 /// Positions of the keys of each family, families in the order in which they are named first.
@@ -169,6 +196,7 @@ pub(super) struct Search<'f> {
     pub(super) pinned: &'f SuperVersion,
     pub(super) options: &'f ReadOptions,
     pub(super) table_options: TableReadOptions,
+    pub(super) tally: &'f LookupTally,
 }
 
 /// A table that a key's search is in, and how far it has come there.
@@ -257,7 +285,7 @@ impl<'f> Search<'f> {
                 break self.stop_before(candidates.clone(), file, context);
             };
             let place = key.place.insert(self.enter(file, table, lookup, context));
-            match place.table.begin(&self.table_options, lookup, &mut place.lookup) {
+            match place.table.begin(&self.table_options, lookup, &mut place.lookup, self.tally) {
                 Ok(Approach::Absent) => context.note_searched(file),
                 Ok(Approach::AtBlock) => return None,
                 Ok(Approach::Needs(needed)) => {
@@ -338,7 +366,7 @@ impl<'f> Search<'f> {
         context: &mut GetContext<'_, ValuePin>,
     ) -> Result<Option<NeededBlock>> {
         let TableSearch { file, table, lookup: search } = place;
-        let needed = table.advance(&self.table_options, lookup, search, &mut |entry, value, block| {
+        let needed = table.advance(&self.table_options, lookup, search, self.tally, &mut |entry, value, block| {
             context.add(entry.sequence, entry.value_type, value, || Some(block.pin()))
         })?;
         if needed.is_none() {

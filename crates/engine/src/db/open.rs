@@ -472,7 +472,7 @@ impl Opener {
                 session_id: unique_id::encode_session_id(random.next_u64(), random.next_u64()),
             },
             files,
-            metrics: Metrics::new(clock.monotonic_us()),
+            metrics: Metrics::new(clock.monotonic_us(), components.statistics.clone()),
             reads: ReadPath::new(
                 block_cache,
                 blob_source,
@@ -491,6 +491,7 @@ impl Opener {
             versions,
             installs: Mutex::new(()),
             jobs: JobScheduler::new(JobSchedulerParts {
+                statistics: components.statistics.clone(),
                 is_read_only,
                 is_flush_atomic: self.options.atomic_flush,
                 controller: Arc::clone(writes.controller()),

@@ -5,7 +5,9 @@
 
 use super::DbCore;
 use crate::column_family::{ColumnFamilyData, SuperVersion};
-use crate::metrics::{Statistics, cache, stalls};
+use crate::metrics::levels::FamilyJobs;
+use crate::metrics::stats_text::{self, FamilyStats, LevelRow};
+use crate::metrics::{cache, stalls};
 use crate::options::CompactionStyle;
 use ferrock_base::Result;
 use ferrock_base::option_table::OptionValue as _;
@@ -85,6 +87,7 @@ pub const TEXT_PROPERTIES: &[&str] = &[
     "block-cache-entry-stats",
     "fast-block-cache-entry-stats",
     "ferrock.data-block-index",
+    "ferrock.levels",
     "ferrock.memory",
     "ferrock.reads",
     "ferrock.statistics",
@@ -112,7 +115,7 @@ pub(super) fn map_property(
 fn stall_map(core: &DbCore, data: &ColumnFamilyData, name: &str) -> Option<BTreeMap<String, String>> {
     match name {
         "cf-write-stall-stats" => Some(data.stalls.map()),
-        "db-write-stall-stats" => Some(stalls::database_map(core.metrics.statistics())),
+        "db-write-stall-stats" => Some(stalls::database_map(core.metrics.counters())),
         _ => None,
     }
 }
@@ -139,13 +142,13 @@ pub(crate) fn property(core: &DbCore, data: &Arc<ColumnFamilyData>, name: &str) 
         return Some(stalls::text(&map));
     }
     match name {
-        // Latencies are not counted, so no level has a histogram.
-        "cf-file-histogram" => Some(format!("\n** File Read Latency Histogram By Level [{}] **\n", data.name)),
+        "cf-file-histogram" => Some(read_latencies(data)),
         "blob-stats" => Some(blob_stats(&pinned)),
         "levelstats" => Some(level_table(&pinned)),
-        "cfstats" | "cfstats-no-file-histogram" => Some(family_stats(core, data, &pinned)),
+        "cfstats" => Some(family_stats(core, data, &pinned) + &read_latencies(data)),
+        "cfstats-no-file-histogram" => Some(family_stats(core, data, &pinned)),
         "dbstats" => Some(db_stats(core)),
-        "stats" => Some(format!("{}{}", family_stats(core, data, &pinned), db_stats(core))),
+        "stats" => Some(family_stats(core, data, &pinned) + &read_latencies(data) + &db_stats(core)),
         "sstables" => Some(table_list(&pinned)),
         "aggregated-table-properties" => {
             Some(aggregated_properties(data, &pinned, None).unwrap_or_else(|error| error.to_string()))
@@ -158,9 +161,12 @@ pub(crate) fn property(core: &DbCore, data: &Arc<ColumnFamilyData>, name: &str) 
             DataBlockIndexType::Auto => data.hash_index_choice.last().to_string(),
             fixed => format!("{}: as the option says", fixed.format_option()),
         }),
+        "ferrock.levels" => Some(level_targets(&pinned)),
         "ferrock.memory" => Some(memory_report(core)),
         "ferrock.reads" => Some(format!("{:#?}", data.table_cache.read_stats().counts())),
-        "ferrock.statistics" | "options-statistics" => Some(core.metrics.statistics().to_lines()),
+        "ferrock.statistics" => Some(core.metrics.counters().to_lines()),
+        // As in RocksDB without an object to count in: empty.
+        "options-statistics" => Some(core.metrics.statistics().map(ToString::to_string).unwrap_or_default()),
         "ferrock.io" => Some(format!("{:#?}", core.env.file_system.counters().snapshot())),
         _ => int_property(core, data, name).map(|value| value.to_string()),
     }
@@ -251,9 +257,44 @@ fn job_property(core: &DbCore, data: &ColumnFamilyData, name: &str) -> Option<u6
     })
 }
 
-fn family_stats(_core: &DbCore, data: &ColumnFamilyData, pinned: &SuperVersion) -> String {
-    let mut out = format!("\n** Compaction Stats [{}] **\n", data.name);
-    out.push_str("Level    Files   Size       Score  Target\n");
+/// The text of `cfstats`, which begins a new interval.
+fn family_stats(core: &DbCore, data: &ColumnFamilyData, pinned: &SuperVersion) -> String {
+    let version = &pinned.version;
+    let now_us = core.env.clock.monotonic_us();
+    let (jobs, before) = data.jobs.tell(now_us);
+    let uptime_us = core.metrics.uptime_us(now_us);
+    let (told_us, before) = before.unwrap_or((now_us.saturating_sub(uptime_us), FamilyJobs::default()));
+    let mut rows: Vec<LevelRow> = Vec::new();
+    for (level, summary) in version.level_summaries().iter().enumerate() {
+        let compacting = version.level(level).iter().filter(|file| file.is_being_compacted()).count();
+        let (files, size_bytes) = (summary.num_files, summary.size_bytes);
+        rows.push(LevelRow { files, compacting, size_bytes, score: 0.0 });
+    }
+    for score in ferrock_tree::compaction::picker::compaction_scores(version, &pinned.options) {
+        if let Some(row) = rows.get_mut(score.level) {
+            row.score = score.score;
+        }
+    }
+    let blobs = version.blob_files();
+    stats_text::family(&FamilyStats {
+        name: &data.name,
+        rows,
+        jobs,
+        before,
+        uptime_us,
+        interval_us: now_us.saturating_sub(told_us),
+        blob_files: blobs.len(),
+        blob_bytes: blobs.values().map(|file| file.file_size_bytes()).sum(),
+        blob_garbage_bytes: blobs.values().map(|file| file.garbage_blob_bytes).sum(),
+        pending_compaction_bytes: version.estimated_compaction_needed_bytes(&pinned.options),
+        stalls: stalls::text(&data.stalls.map()),
+        cache: cache::text(core.block_cache_of(&pinned.options)),
+    })
+}
+
+/// Levels with their scores and targets.
+fn level_targets(pinned: &SuperVersion) -> String {
+    let mut out = String::from("Level    Files   Size       Score  Target\n");
     out.push_str("----------------------------------------------------------\n");
     let scores: BTreeMap<usize, f64> =
         ferrock_tree::compaction::picker::compaction_scores(&pinned.version, &pinned.options)
@@ -281,44 +322,18 @@ fn family_stats(_core: &DbCore, data: &ColumnFamilyData, pinned: &SuperVersion) 
     out
 }
 
-pub(crate) fn db_stats(core: &DbCore) -> String {
-    let s = core.metrics.statistics();
-    let get = Statistics::get;
-    let mut out = String::from("\n** DB Stats **\n");
-    let written = get(&s.bytes_written);
-    let tables = get(&s.flush_bytes) + get(&s.compaction_write_bytes);
-    let _ = writeln!(
-        out,
-        "Writes: {} batches, {} keys in {} groups ({} inserted in parallel), {} ingested",
-        get(&s.batches_written),
-        get(&s.keys_written),
-        get(&s.write_groups),
-        get(&s.parallel_groups),
-        human_bytes(written),
-    );
-    let _ = writeln!(out, "WAL: {} written, {} syncs", human_bytes(get(&s.wal_bytes)), get(&s.wal_syncs));
-    let _ = writeln!(
-        out,
-        "Flush: {} jobs, {} written in {:.3} s",
-        get(&s.flushes),
-        human_bytes(get(&s.flush_bytes)),
-        get(&s.flush_us) as f64 / 1e6,
-    );
-    let _ = writeln!(
-        out,
-        "Compaction: {} jobs, {} trivial moves, {} read, {} written in {:.3} s",
-        get(&s.compactions),
-        get(&s.trivial_moves),
-        human_bytes(get(&s.compaction_read_bytes)),
-        human_bytes(get(&s.compaction_write_bytes)),
-        get(&s.compaction_us) as f64 / 1e6,
-    );
-    if written > 0 {
-        let _ = writeln!(out, "Write amplification: {:.2}", (tables + get(&s.wal_bytes)) as f64 / written as f64);
+/// Times of reads of files by level; there are none without statistics.
+fn read_latencies(data: &ColumnFamilyData) -> String {
+    let mut out = format!("\n** File Read Latency Histogram By Level [{}] **\n", data.name);
+    for (level, histogram) in data.table_cache.read_stats().latencies().into_iter().filter(|(level, _)| *level >= 0) {
+        let _ = writeln!(out, "** Level {level} read latency histogram (micros):\n{histogram}");
     }
-    let _ = writeln!(out, "Stall: {:.3} s", get(&s.stall_us) as f64 / 1e6);
-    let _ = writeln!(out, "I/O backend: {}", core.env.file_system.io_backend());
     out
+}
+
+/// The text of `dbstats`, which begins a new interval.
+pub(crate) fn db_stats(core: &DbCore) -> String {
+    core.metrics.database_text(core.env.clock.monotonic_us())
 }
 
 fn aggregated_properties(data: &ColumnFamilyData, pinned: &SuperVersion, level: Option<usize>) -> Result<String> {

@@ -3,10 +3,12 @@
 use super::search::{PinnedSlice, blob_view};
 use super::{Db, DbCore};
 use crate::column_family::SuperVersion;
+use crate::metrics::scans::{Movement, ScanTally};
 use crate::options::ReadOptions;
 use crate::resting::IterCore;
 use crate::snapshot::Snapshot;
 use ferrock_base::{Error, Result};
+use ferrock_statistics::Ticker;
 use ferrock_table::{LimitReads, PlannedRead, ScanBounds};
 use ferrock_tree::iterator::ReadSet;
 use ferrock_vfs::ReadBuffer;
@@ -40,6 +42,8 @@ pub struct Iter {
     core: Option<Box<IterCore<SuperVersion>>>,
     failure: Option<Error>,
     limit: (u64, LimitReads),
+    /// Where something counts.
+    tally: Option<Box<ScanTally>>,
 }
 
 impl std::fmt::Debug for Iter {
@@ -54,6 +58,9 @@ impl std::fmt::Debug for Iter {
 impl Drop for Iter {
     fn drop(&mut self) {
         if let Some(core) = self.core.take() {
+            if let Some(tally) = &self.tally {
+                tally.end(core.iter.passed_entries());
+            }
             core.end();
         }
     }
@@ -61,7 +68,7 @@ impl Drop for Iter {
 
 impl Iter {
     pub(super) fn new(core: Box<IterCore<SuperVersion>>, options: &ReadOptions) -> Self {
-        Self { core: Some(core), failure: None, limit: (options.limit_hint, options.limit_reads) }
+        Self { core: Some(core), failure: None, limit: (options.limit_hint, options.limit_reads), tally: None }
     }
 
     /// True when positioned on a key. When false, [`status`](Self::status) tells whether the end or an error was met.
@@ -98,11 +105,35 @@ impl Iter {
         }
     }
 
+    /// The same iterator, counted where something counts.
+    pub(super) fn counted(mut self, db: &DbCore) -> Self {
+        self.tally = ScanTally::begin(db.metrics.statistics(), &db.env.clock, self.passed_entries());
+        self
+    }
+
+    #[inline]
+    fn place(&mut self, place: impl FnOnce(&mut IterCore<SuperVersion>)) {
+        self.note_read();
+        let watch = self.tally.as_ref().and_then(|tally| tally.watch());
+        if let Some(core) = &mut self.core {
+            place(core);
+        }
+        self.note_movement(Movement::Seek, watch);
+    }
+
+    #[inline]
+    fn note_movement(&mut self, movement: Movement, watch: Option<u64>) {
+        if self.tally.is_some() {
+            let bytes = self.valid().then(|| (self.key().len() + self.value().len()) as u64);
+            self.tally.iter_mut().for_each(|tally| tally.note(movement, watch, bytes));
+        }
+    }
+
     /// An iterator that has nothing but an error.
     #[doc(hidden)]
     #[must_use]
     pub fn failed(error: Error) -> Self {
-        Self { core: None, failure: Some(error), limit: Default::default() }
+        Self { core: None, failure: Some(error), limit: Default::default(), tally: None }
     }
 
     /// Has placements pause, or not, for a caller that makes the reads of several iterators as one set.
@@ -189,30 +220,23 @@ impl Iter {
     /// # }
     /// ```
     pub fn fast_forward(&mut self, lower: Option<&[u8]>, upper: Option<&[u8]>) {
-        self.note_read();
         let (limit_hint, limit_reads) = self.limit;
-        if let Some(core) = &mut self.core {
+        self.place(|core| {
             let owned = |key: Option<&[u8]>| key.map(<[u8]>::to_vec);
             let bounds = ScanBounds::new(owned(lower), owned(upper)).with_limit_hint(limit_hint);
             let bounds = bounds.with_limit_reads(limit_reads);
             core.iter.fast_forward(lower, upper, &Arc::new(bounds));
-        }
+        });
     }
 
     /// Goes to the first key within the bounds.
     pub fn seek_to_first(&mut self) {
-        self.note_read();
-        if let Some(core) = &mut self.core {
-            core.iter.seek_to_first();
-        }
+        self.place(|core| core.iter.seek_to_first());
     }
 
     /// Goes to the last key within the bounds.
     pub fn seek_to_last(&mut self) {
-        self.note_read();
-        if let Some(core) = &mut self.core {
-            core.iter.seek_to_last();
-        }
+        self.place(|core| core.iter.seek_to_last());
     }
 
     /// Goes to the first key at or after `key`.
@@ -239,18 +263,12 @@ impl Iter {
     /// # Ok::<(), ferrock::Error>(())
     /// ```
     pub fn seek(&mut self, key: &[u8]) {
-        self.note_read();
-        if let Some(core) = &mut self.core {
-            core.iter.seek(key);
-        }
+        self.place(|core| core.iter.seek(key));
     }
 
     /// Goes to the last key at or before `key`.
     pub fn seek_for_prev(&mut self, key: &[u8]) {
-        self.note_read();
-        if let Some(core) = &mut self.core {
-            core.iter.seek_for_prev(key);
-        }
+        self.place(|core| core.iter.seek_for_prev(key));
     }
 
     /// Goes to the next key. Does nothing when not valid.
@@ -259,6 +277,7 @@ impl Iter {
         if let Some(core) = &mut self.core {
             core.iter.next();
         }
+        self.note_movement(Movement::Next, None);
     }
 
     /// Goes to the previous key. Does nothing when not valid.
@@ -267,6 +286,7 @@ impl Iter {
         if let Some(core) = &mut self.core {
             core.iter.prev();
         }
+        self.note_movement(Movement::Prev, None);
     }
 
     /// The error that ended the iteration, if one did.
@@ -291,6 +311,9 @@ pub(crate) fn verify_checksum(core: &Arc<DbCore>) -> Result<()> {
         let pinned = data.super_version.load();
         for (_, file) in pinned.version.files() {
             data.table_cache.get(file)?.verify_checksums(readahead)?;
+            if let Some(recorder) = core.metrics.recorder() {
+                recorder.add(Ticker::VerifyChecksumReadBytes, file.size_bytes);
+            }
         }
         blob_view(core, data, &pinned.version, &ReadOptions::default()).verify_all()?;
     }

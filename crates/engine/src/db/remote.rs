@@ -15,11 +15,12 @@
 use super::DbCore;
 use super::job_env::JobPlace;
 use crate::jobs::{ScheduledCompaction, StoppedBy};
-use crate::metrics::Statistics;
+use crate::metrics::Counters;
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::compaction_service::{BlobJob, CompactionServiceResult};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_options::{CompactionService, CompactionServiceJobInfo, CompactionServiceJobStatus};
+use ferrock_statistics::Ticker;
 use ferrock_tree::blob::BlobCollection;
 use ferrock_tree::compaction::choice::CompactionChoice;
 use ferrock_tree::job::remote::{blob_numbers_wanted, import, job_digest, job_input, reason_for_local};
@@ -130,16 +131,20 @@ pub(super) fn run(
     });
     match outcome {
         Ok((output, result)) => {
-            let statistics = core.metrics.statistics();
-            Statistics::add(&statistics.remote_compactions, 1);
-            Statistics::add(&statistics.remote_compact_read_bytes, result.bytes_read);
-            Statistics::add(&statistics.remote_compact_write_bytes, result.bytes_written);
+            let counters = core.metrics.counters();
+            Counters::add(&counters.remote_compactions, 1);
+            Counters::add(&counters.remote_compact_read_bytes, result.bytes_read);
+            Counters::add(&counters.remote_compact_write_bytes, result.bytes_written);
+            if let Some(recorder) = core.metrics.recorder() {
+                recorder.add(Ticker::RemoteCompactReadBytes, result.bytes_read);
+                recorder.add(Ticker::RemoteCompactWriteBytes, result.bytes_written);
+            }
             Ok(Some((job, output)))
         }
         // What the database writes itself takes no less space.
         Err(error) if matches!(error.kind(), ErrorKind::ShutdownInProgress | ErrorKind::SpaceLimit) => Err(error),
         Err(error) => {
-            Statistics::add(&core.metrics.statistics().remote_compactions_refused, 1);
+            Counters::add(&core.metrics.counters().remote_compactions_refused, 1);
             log.warn(|| {
                 let (family, id) = (&scheduled.data.name, &job.id);
                 format!("[{family}] remote compaction {id:?}: its result is not used, the database compacts: {error}")

@@ -4,9 +4,9 @@ use super::DbCore;
 use crate::column_family::{ColumnFamilyData, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
 use crate::snapshot::Snapshot;
-use crate::super_version::thread_ordinal;
 use ferrock_base::{Error, ErrorKind, LookupKey, Result};
-use ferrock_table::{TableReadOptions, ValuePin};
+use ferrock_statistics::ThreadState;
+use ferrock_table::{LookupTally, TableReadOptions, ValuePin};
 use ferrock_tree::blob::{BlobView, FetchBlob};
 use ferrock_tree::iterator::range_tombstones::covering_sequence_in_file;
 use ferrock_tree::read::{GetContext, PinnedValue, ReadView};
@@ -51,15 +51,23 @@ pub(crate) fn get(
     options: &ReadOptions,
     key: &[u8],
 ) -> Result<Option<PinnedSlice>> {
-    look_up(core, data, options, key, |pinned, lookup, mut context| {
-        if context.needs_tables()
-            && let Err(error) = search_tables(data, pinned, lookup, options, &mut context)
-        {
+    let thread = ThreadState::current();
+    let watch = core.metrics.watch(thread, &*core.env.clock);
+    let found = look_up(core, data, options, key, thread, |pinned, lookup, mut context| {
+        let (asks_tables, tally) = (context.needs_tables(), LookupTally::default());
+        if asks_tables && let Err(error) = search_tables(data, pinned, lookup, options, &mut context, &tally) {
             context.fail(error);
         }
         context.fetch_blob(|index| blob_view(core, data, &pinned.version, options).fetch(key, index));
+        if let Some(watch) = &watch {
+            watch.note_search(std::slice::from_ref(&context), u64::from(asks_tables), &tally);
+        }
         context.finish()
-    })
+    });
+    if let Some(watch) = watch {
+        watch.end_get(&found);
+    }
+    found
 }
 
 /// Looks a key up in the memtables, as of now, and leaves the rest to `finish`.
@@ -69,9 +77,10 @@ pub(super) fn look_up<R>(
     data: &ColumnFamilyData,
     options: &ReadOptions,
     key: &[u8],
+    thread: ThreadState,
     finish: impl FnOnce(&Arc<SuperVersion>, &LookupKey, GetContext<'_, ValuePin>) -> R,
 ) -> R {
-    let thread = thread_ordinal();
+    let thread = thread.ordinal();
     let pinned = data.super_version.pin(thread);
     let view = view_for(core, options);
     let lookup = LookupKey::new(key, view.newest());
@@ -130,6 +139,7 @@ pub(super) fn search_tables(
     lookup: &LookupKey,
     options: &ReadOptions,
     context: &mut GetContext<'_, ValuePin>,
+    tally: &LookupTally,
 ) -> Result<()> {
     let table_options = options.for_table();
     let mut candidates = pinned.version.candidates_of(lookup);
@@ -141,7 +151,7 @@ pub(super) fn search_tables(
             let covering = covering_sequence_in_file(tombstones, smallest, largest, key, context.newest());
             context.add_covering_tombstone(covering);
         }
-        table.get(&table_options, lookup, &mut |entry, value, block| {
+        table.get_counted(&table_options, lookup, tally, &mut |entry, value, block| {
             context.add(entry.sequence, entry.value_type, value, || Some(block.pin()))
         })?;
         context.note_searched(file);

@@ -18,7 +18,7 @@
 //! thread for all of theirs. Such a thread was rejected, because each database has a clock of its own.
 
 use super::DbCore;
-use crate::metrics::Statistics;
+use crate::metrics::Counters;
 use ferrock_base::clock::{Alarm, Clock};
 use ferrock_options::{ColumnFamilyOptions, CompactionShape, DbSettings};
 use parking_lot::Mutex;
@@ -88,7 +88,7 @@ fn run(core: &Weak<DbCore>, clock: &dyn Clock, alarm: &Arc<Alarm>, mut looked_us
             looked_us = now_us;
             core.events.log().info(|| "looking for compactions that are due by age".to_owned());
             core.jobs.ask_all_families();
-            Statistics::add(&core.metrics.statistics().age_looks, 1);
+            Counters::add(&core.metrics.counters().age_looks, 1);
             continue;
         }
         drop(core);

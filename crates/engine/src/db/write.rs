@@ -12,7 +12,7 @@ use crate::column_family::{ColumnFamilyData, FamilyMap};
 use crate::db::direct_writes::{self, Replaced};
 use crate::db::{in_place_updates, successive_merges, switch_memtable};
 use crate::jobs::background_error::Reason;
-use crate::metrics::Statistics;
+use crate::metrics::Counters;
 use crate::options::TableFactory;
 use crate::options::{DbOptions, WriteOptions};
 use crate::write::controller::StallCondition;
@@ -25,6 +25,7 @@ use ferrock_format::log;
 use ferrock_format::write_batch::{Record, WriteBatch};
 use ferrock_memtable::MemTable;
 use ferrock_options::WriteBufferManager;
+use ferrock_statistics::{Histogram, ThreadState, Ticker};
 use ferrock_vfs::{IoKind, IoPriority};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -67,6 +68,23 @@ pub(super) fn write_checked(
 }
 
 fn write_from(core: &DbCore, batch: WriteBatch, extra: Option<Arc<WriteExtra>>, options: &WriteOptions) -> Result<()> {
+    match core.metrics.watch(ThreadState::current(), &*core.env.clock) {
+        None => write_request(core, batch, extra, options),
+        Some(watch) => {
+            let result = write_request(core, batch, extra, options);
+            watch.end_write();
+            result
+        }
+    }
+}
+
+#[inline]
+fn write_request(
+    core: &DbCore,
+    batch: WriteBatch,
+    extra: Option<Arc<WriteExtra>>,
+    options: &WriteOptions,
+) -> Result<()> {
     // From here on every return takes the batch home.
     let mut request = WriteRequest::Batch { batch, options: *options, first: SequenceNumber(0), checked: None, extra };
     core.jobs.check_open()?;
@@ -234,8 +252,8 @@ fn lead(core: &DbCore, guard: LeaderGuard<'_, WriteRequest, WriteGroup>, mut req
     let count = number_batches(&mut request, &mut members, first);
     // A group of log data alone takes no number.
     let last = SequenceNumber(first.0 - 1 + count);
-    let statistics = core.metrics.statistics();
-    let group_number = Statistics::get(&statistics.write_groups);
+    let counters = core.metrics.counters();
+    let group_number = Counters::get(&counters.write_groups);
     let mut timer = GroupTimer::start(&*core.env.clock, group_number, group_bytes, options.sync);
     let mut replaced = Replaced::default();
     let mut verdict = Ok(());
@@ -256,7 +274,7 @@ fn lead(core: &DbCore, guard: LeaderGuard<'_, WriteRequest, WriteGroup>, mut req
             wait_for_limiter(&db_options, priority, log::legacy_size_bytes(log_bytes));
         }
         verdict = append_group(core, &request, &members, first, count, options.sync);
-        timer.lap(&statistics.wal_us);
+        timer.lap(&counters.wal_us);
         if verdict.is_err() {
             // The record may be in the log, whole. Its numbers must not be given again: recovery would take the
             // next log, which repeats them, for one that goes back in time, and leave it out.
@@ -327,7 +345,7 @@ fn insert_group(
         insert_alone(core, db_options, families, request, members, InsertMode::Exclusive, ignore_missing)
     };
     unfinished.0 = None;
-    timer.lap(&core.metrics.statistics().memtable_us);
+    timer.lap(&core.metrics.counters().memtable_us);
     turn.wait();
     core.seqno_times.note(last, &*core.env.clock);
     // Before the turn ends: a thread that waits for that must not have half a group flushed.
@@ -376,16 +394,27 @@ fn note_value_error(core: &DbCore, error: &Error) {
 /// `bytes` are those of the batches, and those that a log gets.
 fn note_group(core: &DbCore, batches: u64, keys: u64, bytes: [usize; 2], options: &WriteOptions) {
     let [bytes, log_bytes] = bytes.map(|bytes| bytes as u64);
-    let statistics = core.metrics.statistics();
-    Statistics::add(&statistics.write_groups, 1);
-    Statistics::add(&statistics.batches_written, batches);
-    Statistics::add(&statistics.keys_written, keys);
-    Statistics::add(&statistics.bytes_written, bytes);
+    let counters = core.metrics.counters();
+    Counters::add(&counters.write_groups, 1);
+    Counters::add(&counters.batches_written, batches);
+    Counters::add(&counters.keys_written, keys);
+    Counters::add(&counters.bytes_written, bytes);
     if !options.disable_wal {
-        Statistics::add(&statistics.wal_bytes, log_bytes);
+        Counters::add(&counters.wal_bytes, log_bytes);
+        Counters::add(&counters.logged_batches, batches);
     }
     if options.sync {
-        Statistics::add(&statistics.wal_syncs, 1);
+        Counters::add(&counters.wal_syncs, 1);
+    }
+    let Some(recorder) = core.metrics.recorder() else { return };
+    recorder.add(Ticker::NumberKeysWritten, keys);
+    recorder.add(Ticker::BytesWritten, bytes);
+    recorder.add(Ticker::WriteDoneBySelf, 1);
+    recorder.add(Ticker::WriteDoneByOther, batches - 1);
+    recorder.record(Histogram::BytesPerWrite, bytes);
+    if !options.disable_wal {
+        recorder.add(Ticker::WalFileBytes, log_bytes);
+        recorder.add(Ticker::WriteWithWal, batches);
     }
 }
 
@@ -451,7 +480,11 @@ fn append_group(
         if switch_memtable::passes_log_limit(core, appended.size) {
             core.writes.ask_for_room();
         }
-        if sync { logs.sync().inspect_err(|_| logs.take_back(&appended)) } else { Ok(()) }
+        if sync {
+            core.metrics.timed_sync(&*core.env.clock, || logs.sync()).inspect_err(|_| logs.take_back(&appended))
+        } else {
+            Ok(())
+        }
     });
     synced.inspect_err(|error| core.jobs.set_error(Reason::Write, error))
 }
@@ -483,7 +516,7 @@ fn insert_in_parallel(
     ignore_missing: bool,
 ) -> Result<()> {
     let group = Arc::new(WriteGroup::new(families, ignore_missing, members.len() + 1));
-    core.metrics.statistics().parallel_groups.fetch_add(1, Ordering::Relaxed);
+    core.metrics.counters().parallel_groups.fetch_add(1, Ordering::Relaxed);
     members.iter_mut().for_each(|member| member.let_insert(Arc::clone(&group)));
     // Also when this thread panics: the turn of the group must not end before all of it has.
     let inserting = group.until_all_have_inserted();
@@ -582,7 +615,7 @@ fn make_room(core: &DbCore, db_options: &DbOptions, options: &WriteOptions, byte
                 let before = core.env.clock.monotonic_us();
                 core.writes.controller().sleep(delay);
                 let slept = core.env.clock.monotonic_us().saturating_sub(before);
-                core.metrics.statistics().stall_us.fetch_add(slept, Ordering::Relaxed);
+                core.metrics.note_stall(slept);
                 core.jobs.check_error()?;
                 if core.writes.controller().condition() != StallCondition::Stopped {
                     return Ok(());
@@ -609,16 +642,13 @@ fn wait_for_memory(core: &DbCore, db_options: &DbOptions, options: &WriteOptions
         return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
     }
     let before = core.env.clock.monotonic_us();
-    core.metrics.statistics().memory_stalls.fetch_add(1, Ordering::Relaxed);
+    core.metrics.counters().memory_stalls.fetch_add(1, Ordering::Relaxed);
     let mut result = Ok(());
     while result.is_ok() && manager.should_stall() && switch_memtable::begin_flush_of_something(core, manager)? {
         manager.wait_for_room(Duration::from_millis(100));
         result = core.jobs.check_open();
     }
-    core.metrics
-        .statistics()
-        .stall_us
-        .fetch_add(core.env.clock.monotonic_us().saturating_sub(before), Ordering::Relaxed);
+    core.metrics.note_stall(core.env.clock.monotonic_us().saturating_sub(before));
     result
 }
 
@@ -638,7 +668,7 @@ fn wait_while_stopped(core: &DbCore) -> Result<()> {
     let before = core.env.clock.monotonic_us();
     let result = core.jobs.wait_while_stopped();
     let waited = core.env.clock.monotonic_us().saturating_sub(before);
-    core.metrics.statistics().stall_us.fetch_add(waited, Ordering::Relaxed);
+    core.metrics.note_stall(waited);
     result
 }
 

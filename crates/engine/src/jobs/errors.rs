@@ -4,7 +4,8 @@ use super::background_error::{Reason, severity};
 use super::{BackgroundError, JobScheduler, State};
 use crate::events::Event;
 use ferrock_base::clock::Alarm;
-use ferrock_base::{Error, Result};
+use ferrock_base::{Error, ErrorKind, Result};
+use ferrock_statistics::Ticker;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -75,6 +76,7 @@ impl JobScheduler {
         let mut locked = self.lock();
         let has_changed = locked.error.set(reason, error);
         if has_changed {
+            self.count_error(error);
             self.has_error.store(true, Ordering::Release);
             let severity = severity(reason, error.kind()).name();
             locked.lines.error(format!("writes stop after a failed {reason:?} ({severity}): {error}"));
@@ -89,6 +91,14 @@ impl JobScheduler {
             self.start_attempts();
         }
         has_changed
+    }
+
+    fn count_error(&self, error: &Error) {
+        let Some(recorder) = self.statistics.as_ref().and_then(|statistics| statistics.recorder()) else { return };
+        recorder.add(Ticker::ErrorHandlerBgErrorCount, 1);
+        if matches!(error.kind(), ErrorKind::Io | ErrorKind::NoSpace) {
+            recorder.add(Ticker::ErrorHandlerBgIoErrorCount, 1);
+        }
     }
 
     /// From now on errors whose cause may pass are left without a call.

@@ -56,6 +56,7 @@ use ferrock_base::clock::Alarm;
 use ferrock_base::thread::{PoolPriority, PriorityPools, Spawner};
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_options::{AwaitsTask, Canceller, DbSettings, WriteStallInfo};
+use ferrock_statistics::Statistics;
 use ferrock_tree::compaction::choice::{RunningCompactions, RunningId};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::{BTreeMap, VecDeque};
@@ -215,6 +216,8 @@ pub(crate) struct JobScheduler {
     /// Of the writers, which are slowed down while jobs are behind.
     controller: Arc<WriteController>,
     events: Arc<Events>,
+    /// What the database counts in.
+    statistics: Option<Arc<Statistics>>,
     spawner: Arc<dyn Spawner>,
     /// Shared with other databases; their locks are leaves.
     pools: Option<Arc<PriorityPools>>,
@@ -229,6 +232,8 @@ pub(crate) struct JobSchedulerParts {
     pub(crate) is_flush_atomic: bool,
     pub(crate) controller: Arc<WriteController>,
     pub(crate) events: Arc<Events>,
+    /// What the database counts in.
+    pub(crate) statistics: Option<Arc<Statistics>>,
     pub(crate) spawner: Arc<dyn Spawner>,
     pub(crate) pools: Option<Arc<PriorityPools>>,
     pub(crate) host: Weak<dyn JobHost>,
@@ -341,7 +346,8 @@ impl Drop for HoldsOpen<'_> {
 impl JobScheduler {
     /// A scheduler without families.
     pub(crate) fn new(parts: JobSchedulerParts) -> Self {
-        let JobSchedulerParts { is_read_only, is_flush_atomic, controller, events, spawner, pools, host } = parts;
+        let JobSchedulerParts { is_read_only, is_flush_atomic, controller, events, statistics, spawner, pools, host } =
+            parts;
         let state = State {
             families: BTreeMap::new(),
             error: BackgroundError::default(),
@@ -367,6 +373,7 @@ impl JobScheduler {
             resume_alarm: Arc::default(),
             controller,
             events,
+            statistics,
             spawner,
             pools,
             host,

@@ -2,8 +2,12 @@
 //!
 //! | file | counts |
 //! |---|---|
-//! | `statistics.rs` | groups, batches, bytes, jobs: one set for the database |
+//! | `operations.rs` | reads and writes, for the [`Statistics`] of the options and for their thread |
+//! | `scans.rs` | iterators, for the same |
+//! | `counters.rs` | groups, batches, bytes, jobs: one set for the database |
 //! | `stalls.rs` | stalls by cause: one set for each family |
+//! | `levels.rs` | jobs by the level that they write to: one set for each family |
+//! | `stats_text.rs` | nothing: it puts counters into the texts `cfstats` and `dbstats` |
 //! | `cache.rs` | nothing: it puts the counters of a block cache into texts and maps |
 //!
 //! Counters are relaxed atomics; no lock is taken to add to them or to read them. Those of the file system
@@ -11,31 +15,114 @@
 //! are read without a database, too.
 
 pub(crate) mod cache;
+mod counters;
+pub(crate) mod levels;
+pub(crate) mod operations;
+pub(crate) mod scans;
 pub(crate) mod stalls;
-mod statistics;
+pub(crate) mod stats_text;
 
-pub(crate) use statistics::Statistics;
+pub(crate) use counters::Counters;
+use ferrock_base::Result;
+use ferrock_base::clock::Clock;
+use ferrock_statistics::{Histogram, PerfMetric, PerfRecorder, Recorder, Statistics, ThreadState, Ticker};
+use operations::Watch;
+use parking_lot::Mutex;
+use stats_text::WriteCounts;
+use std::sync::Arc;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The counters of an open database.
 #[derive(Debug)]
 pub(crate) struct Metrics {
-    statistics: Statistics,
+    counters: Counters,
+    /// What the options gave to count in.
+    statistics: Option<Arc<Statistics>>,
     /// When statistics were last dumped into the LOG, in monotonic microseconds.
     last_dump_us: AtomicU64,
+    /// When the database was opened, in monotonic microseconds.
+    opened_us: u64,
+    /// What `dbstats` told last, and when.
+    told: Mutex<Option<(u64, WriteCounts)>>,
 }
 
 impl Metrics {
     /// Counters at zero; the first dump is due one period after `now_us`.
-    pub(crate) fn new(now_us: u64) -> Self {
-        Self { statistics: Statistics::default(), last_dump_us: AtomicU64::new(now_us) }
+    pub(crate) fn new(now_us: u64, statistics: Option<Arc<Statistics>>) -> Self {
+        Self {
+            counters: Counters::default(),
+            statistics,
+            last_dump_us: AtomicU64::new(now_us),
+            opened_us: now_us,
+            told: Mutex::default(),
+        }
+    }
+
+    /// Microseconds since the open.
+    pub(crate) fn uptime_us(&self, now_us: u64) -> u64 {
+        now_us.saturating_sub(self.opened_us)
+    }
+
+    /// The text of `dbstats`, which begins a new interval.
+    pub(crate) fn database_text(&self, now_us: u64) -> String {
+        let all = self.counters.writes();
+        let before = self.told.lock().replace((now_us, all));
+        let (told_us, before) = before.unwrap_or((self.opened_us, WriteCounts::default()));
+        let (uptime_us, interval_us) = (self.uptime_us(now_us), now_us.saturating_sub(told_us));
+        let stalls = stalls::text(&stalls::database_map(&self.counters));
+        stats_text::database(all, before, uptime_us, interval_us, &stalls)
+    }
+
+    /// What the options gave to count in.
+    pub(crate) fn statistics(&self) -> Option<&Arc<Statistics>> {
+        self.statistics.as_ref()
+    }
+
+    /// What this thread adds to those statistics by; `None` where nothing is counted.
+    #[inline]
+    pub(crate) fn recorder(&self) -> Option<Recorder<'_>> {
+        self.statistics.as_ref()?.recorder()
+    }
+
+    /// Begins an operation; `None` where nothing is counted.
+    #[inline]
+    pub(crate) fn watch<'a>(&'a self, thread: ThreadState, clock: &'a dyn Clock) -> Option<Watch<'a>> {
+        let perf = thread.perf();
+        if self.statistics.is_none() && perf.is_none() {
+            return None;
+        }
+        Some(Watch::new(self.recorder(), perf, clock))
+    }
+
+    /// Counts a time for which a writer was slowed down or stopped.
+    pub(crate) fn note_stall(&self, us: u64) {
+        Counters::add(&self.counters.stall_us, us);
+        if let Some(perf) = PerfRecorder::of_thread().filter(|perf| perf.is_timing_waits()) {
+            perf.add(PerfMetric::WriteDelayTime, us * 1000);
+        }
+        if let Some(recorder) = self.recorder() {
+            recorder.add(Ticker::StallMicros, us);
+            recorder.record(Histogram::WriteStall, us);
+        }
+    }
+
+    /// Runs a sync of the log, and counts it.
+    pub(crate) fn timed_sync(&self, clock: &dyn Clock, sync: impl FnOnce() -> Result<()>) -> Result<()> {
+        let Some(recorder) = self.recorder() else { return sync() };
+        let begun_us = clock.monotonic_us();
+        let result = sync();
+        recorder.add(Ticker::WalFileSynced, 1);
+        if recorder.is_timing() {
+            recorder.record(Histogram::WalFileSyncMicros, clock.monotonic_us().saturating_sub(begun_us));
+        }
+        result
     }
 
     /// The counters themselves.
     #[inline]
-    pub(crate) fn statistics(&self) -> &Statistics {
-        &self.statistics
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
     }
 
     /// True for one caller in each period of `period_us`, which then dumps the statistics. Zero: never.
@@ -53,7 +140,7 @@ mod tests {
 
     #[test]
     fn one_caller_dumps_in_each_period() {
-        let metrics = Metrics::new(1_000);
+        let metrics = Metrics::new(1_000, None);
         assert!(!metrics.begin_dump(1_009, 10));
         assert!(metrics.begin_dump(1_010, 10));
         assert!(!metrics.begin_dump(1_010, 10), "another caller at the same time");

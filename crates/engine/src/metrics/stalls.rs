@@ -2,7 +2,7 @@
 //!
 //! As in RocksDB a count goes up each time the condition of a family is evaluated and holds, not once for each writer.
 
-use super::Statistics;
+use super::Counters;
 use ferrock_tree::compaction::picker::stall::{StallCause, StallCondition};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -45,7 +45,7 @@ impl StallCounts {
 
     /// The counts as the map that RocksDB's `cf-write-stall-stats` is.
     pub(crate) fn map(&self) -> BTreeMap<String, String> {
-        let get = Statistics::get;
+        let get = Counters::get;
         let stops = [&self.memtable_stops, &self.level0_stops, &self.pending_bytes_stops];
         let delays = [&self.memtable_delays, &self.level0_delays, &self.pending_bytes_delays];
         let rows = [
@@ -65,8 +65,8 @@ impl StallCounts {
 }
 
 /// The counts of the database.
-pub(crate) fn database_map(statistics: &Statistics) -> BTreeMap<String, String> {
-    let count = Statistics::get(&statistics.memory_stalls);
+pub(crate) fn database_map(statistics: &Counters) -> BTreeMap<String, String> {
+    let count = Counters::get(&statistics.memory_stalls);
     BTreeMap::from([("write-buffer-manager-limit-stops".to_owned(), count.to_string())])
 }
 

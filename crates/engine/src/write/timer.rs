@@ -4,7 +4,7 @@
 //! groups are sampled: one in [`SAMPLE`], counted that many times. Groups that sync or are
 //! large are all timed.
 
-use crate::metrics::Statistics;
+use crate::metrics::Counters;
 use ferrock_base::clock::Clock;
 use std::sync::atomic::AtomicU64;
 
@@ -34,7 +34,7 @@ impl<'a> GroupTimer<'a> {
     pub(crate) fn lap(&mut self, counter: &AtomicU64) {
         if let Some((clock, last_us)) = &mut self.running {
             let now_us = clock.monotonic_us();
-            Statistics::add(counter, now_us.saturating_sub(*last_us) * self.weight);
+            Counters::add(counter, now_us.saturating_sub(*last_us) * self.weight);
             *last_us = now_us;
         }
     }
@@ -54,13 +54,13 @@ mod tests {
             let mut timer = GroupTimer::start(&clock, group_number, bytes, syncs);
             clock.advance(Duration::from_micros(3));
             timer.lap(&counter);
-            Statistics::get(&counter)
+            Counters::get(&counter)
         };
         assert_eq!(time(1, 100, false), 0);
         assert_eq!(time(64, 100, false), 192);
         assert_eq!(time(65, 100, true), 195);
         assert_eq!(time(66, LARGE_GROUP_BYTES, false), 198);
-        let before = Statistics::get(&counter);
+        let before = Counters::get(&counter);
         let mut total = 0;
         for number in 0..640 {
             total = time(number, 1, false) - before;

@@ -187,7 +187,7 @@ fn targets(name: &str, values: [&str; 2]) {
         name,
         values,
         |setup| setup.set("level_compaction_dynamic_level_bytes", "false").set("max_bytes_for_level_base", "1m"),
-        |setup| setup.open().property("cfstats").unwrap(),
+        |setup| setup.open().property("ferrock.levels").unwrap(),
     );
 }
 

@@ -397,7 +397,7 @@ fn a_directory_brings_jobs_to_a_worker() {
     expected.retain(|key, _| !key.ends_with(b"7"));
     assert_eq!(contents(&db, &ReadOptions::default()), expected);
     assert_eq!(files.children(Path::new("/jobs")).unwrap(), Vec::<String>::new());
-    let statistics = db.property("rocksdb.options-statistics").unwrap();
+    let statistics = db.property("ferrock.statistics").unwrap();
     assert!(statistics.contains("remote_compactions_refused=0\n") && !statistics.contains("remote_compactions=0\n"));
 }
 

@@ -5,6 +5,9 @@
 //! not contend.
 
 use ferrock_base::clock::{Clock, SystemClock};
+use ferrock_statistics::{HistogramData, SharedHistogram};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -25,6 +28,8 @@ pub struct ReadStats {
     block_reads: AtomicU64,
     timed_block_reads: AtomicU64,
     block_read_us: AtomicU64,
+    /// Microseconds of reads of files, by the level for which they were opened.
+    latencies: Mutex<BTreeMap<i32, Arc<SharedHistogram>>>,
     clock: Arc<dyn Clock>,
 }
 
@@ -73,6 +78,7 @@ impl ReadStats {
             block_reads: AtomicU64::new(0),
             timed_block_reads: AtomicU64::new(0),
             block_read_us: AtomicU64::new(0),
+            latencies: Mutex::default(),
             clock,
         }
     }
@@ -87,6 +93,29 @@ impl ReadStats {
     #[inline]
     pub fn note_range_read(&self, thread: usize) {
         self.lines[thread % SHARDS].range_reads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Where times of reads of files of a level are counted; -1 for no level.
+    pub(crate) fn latency_of(&self, level: i32) -> Arc<SharedHistogram> {
+        Arc::clone(self.latencies.lock().entry(level).or_default())
+    }
+
+    /// Microseconds of reads of files by level (-1: unknown), while the database has statistics.
+    #[must_use]
+    pub fn latencies(&self) -> BTreeMap<i32, HistogramData> {
+        let latencies = self.latencies.lock();
+        let with_values = latencies.iter().map(|(level, histogram)| (*level, histogram.data()));
+        with_values.filter(|(_, data)| data.count() > 0).collect()
+    }
+
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.clock
+    }
+
+    /// The time by the clock of the counters, in microseconds since an arbitrary start.
+    #[must_use]
+    pub fn now_us(&self) -> u64 {
+        self.clock.monotonic_us()
     }
 
     /// Counts a data block that a lookup reads from the file.

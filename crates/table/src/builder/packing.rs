@@ -8,6 +8,8 @@ use super::TableBuilderParams;
 use crate::stored_blocks::StoredPayload;
 use ferrock_base::{Error, Result};
 use ferrock_format::compression::{CompressionType, Compressor, Dictionary, decompress};
+use ferrock_statistics::{Statistics, Ticker};
+use std::sync::Arc;
 
 /// A block of this size or more is never compressed: not every reader takes the result.
 const MAX_COMPRESSED_BLOCK: usize = i32::MAX as usize;
@@ -36,6 +38,7 @@ pub(super) struct Packer {
     dictionary: Option<Dictionary>,
     verify_compression: bool,
     format_version: u32,
+    statistics: Option<Arc<Statistics>>,
     /// Test hook: alters the compressor's output, as a faulty compressor would.
     #[cfg(test)]
     pub(super) spoil: Option<fn(&mut Vec<u8>)>,
@@ -56,6 +59,7 @@ impl Packer {
             dictionary: dictionary.map(|dictionary| Dictionary::new(kind, dictionary)).transpose()?,
             verify_compression: params.options.verify_compression,
             format_version: params.options.format_version,
+            statistics: params.statistics.clone(),
             #[cfg(test)]
             spoil: None,
         }))
@@ -83,8 +87,18 @@ impl Packer {
         if block.len() >= MAX_COMPRESSED_BLOCK {
             return Ok(Stored::Raw);
         }
+        let recorder = self.statistics.as_ref().and_then(|statistics| statistics.recorder());
         if !self.compressor.compress(block, out) {
+            if let Some(recorder) = recorder {
+                recorder.add(Ticker::NumberBlockCompressionRejected, 1);
+                recorder.add(Ticker::BytesCompressionRejected, block.len() as u64);
+            }
             return Ok(Stored::Rejected);
+        }
+        if let Some(recorder) = recorder {
+            recorder.add(Ticker::NumberBlockCompressed, 1);
+            recorder.add(Ticker::BytesCompressedFrom, block.len() as u64);
+            recorder.add(Ticker::BytesCompressedTo, out.len() as u64);
         }
         #[cfg(test)]
         if let Some(spoil) = self.spoil {

@@ -10,6 +10,7 @@ use ferrock_base::thread::Spawner;
 use ferrock_format::compression::{CompressionOptions, CompressionType};
 use ferrock_format::filter::FilterPolicy;
 use ferrock_format::properties::{TableProperties, UNKNOWN_COLUMN_FAMILY_ID};
+use ferrock_statistics::Statistics;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -69,6 +70,8 @@ pub struct TableBuilderParams {
     /// Starts the threads that `compression_options.parallel_threads` asks for, or, where it asks for one and a
     /// processor is idle, another one; `None`: one thread does all.
     pub spawner: Option<Arc<dyn Spawner>>,
+    /// Counts what is done with the blocks of the table.
+    pub statistics: Option<Arc<Statistics>>,
     /// Counts the processors that are idle: [`ferrock_vfs::idle_cpus`].
     pub idle_cpus: fn() -> usize,
     /// The cache that memory of the builder is charged to.
@@ -111,6 +114,7 @@ impl TableBuilderParams {
             is_external: false,
             compute_file_checksum: false,
             spawner: None,
+            statistics: None,
             idle_cpus: ferrock_vfs::idle_cpus,
             charging: None,
             deletion_rules: Vec::new(),

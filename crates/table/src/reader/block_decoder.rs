@@ -11,7 +11,9 @@ use ferrock_format::compression::{CompressionType, Dictionary, decompress};
 use ferrock_format::footer::Footer;
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::trailer::{self, BLOCK_TRAILER_SIZE};
+use ferrock_statistics::{PerfMetric, PerfRecorder, Statistics, Ticker};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// A block is smaller than 4 GiB.
 const MAX_BLOCK_SIZE: usize = u32::MAX as usize;
@@ -28,6 +30,7 @@ pub(crate) struct BlockDecoder {
     dictionary: Option<Dictionary>,
     /// The sequence number that every entry shows, for an ingested file.
     global_sequence: Option<SequenceNumber>,
+    statistics: Option<Arc<Statistics>>,
 }
 
 impl BlockDecoder {
@@ -46,7 +49,13 @@ impl BlockDecoder {
             },
             dictionary: None,
             global_sequence: None,
+            statistics: None,
         }
+    }
+
+    /// The same, which counts what it does.
+    pub(crate) fn counting(self, statistics: Option<Arc<Statistics>>) -> Self {
+        Self { statistics, ..self }
     }
 
     /// Adds what the properties say about index and data blocks.
@@ -128,7 +137,12 @@ impl BlockDecoder {
 
     /// Checks the trailer of a stored block. Returns the payload and the compression byte.
     pub(crate) fn verify<'s>(&self, stored: &'s [u8], handle: BlockHandle) -> Result<(&'s [u8], u8)> {
-        trailer::verify(self.checksum_type, stored, self.base_context, handle.offset)
+        let verified = trailer::verify(self.checksum_type, stored, self.base_context, handle.offset);
+        if let Some(recorder) = self.statistics.as_ref().and_then(|statistics| statistics.recorder()) {
+            recorder.add(Ticker::BlockChecksumComputeCount, 1);
+            recorder.add(Ticker::BlockChecksumMismatchCount, u64::from(verified.is_err()));
+        }
+        verified
     }
 
     /// The payload of a stored block, whose checksum is verified if that is wanted, and its compression byte.
@@ -210,9 +224,18 @@ impl BlockDecoder {
             return Ok(payload.into_owned());
         }
         let dictionary = self.dictionary.as_ref().filter(|_| role == BlockRole::Data);
-        CompressionType::try_from(compression)
+        let block = CompressionType::try_from(compression)
             .and_then(|kind| decompress(kind, &payload, self.format_version, dictionary, MAX_BLOCK_SIZE))
-            .map_err(|error| error.at_offset(handle.offset))
+            .map_err(|error| error.at_offset(handle.offset))?;
+        if let Some(perf) = PerfRecorder::of_thread() {
+            perf.add(PerfMetric::BlockDecompressCount, 1);
+        }
+        if let Some(recorder) = self.statistics.as_ref().and_then(|statistics| statistics.recorder()) {
+            recorder.add(Ticker::NumberBlockDecompressed, 1);
+            recorder.add(Ticker::BytesDecompressedFrom, payload.len() as u64);
+            recorder.add(Ticker::BytesDecompressedTo, block.len() as u64);
+        }
+        Ok(block)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::block_decoder::BlockDecoder;
 use super::cached_blocks::CachedBlocks;
+use super::file_reads::{self, FileReads};
 use super::params::TableReaderParams;
 use super::read_options::TableReadOptions;
 use super::side_blocks::SideBlocks;
@@ -12,6 +13,7 @@ use ferrock_format::block::RowBounds;
 use ferrock_format::footer::Footer;
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::trailer::BLOCK_TRAILER_SIZE;
+use ferrock_statistics::{Histogram, PerfMetric, PerfRecorder, Statistics};
 use ferrock_vfs::{RandomAccessFile, ReadClass, ReadContext, read_owned};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -30,6 +32,8 @@ pub(crate) struct BlockLoader {
     read_stats: Option<Arc<ReadStats>>,
     /// The last bytes of the file, while it is being opened.
     tail: Option<(u64, Vec<u8>)>,
+    statistics: Option<Arc<Statistics>>,
+    file_reads: Option<FileReads>,
 }
 
 impl BlockLoader {
@@ -41,11 +45,18 @@ impl BlockLoader {
         Self {
             file: params.file.clone(),
             blocks_end: params.file_size - footer.encoded_len() as u64,
-            decoder: BlockDecoder::new(footer, params.comparator.clone(), options.index_block_search_type),
-            cache: CachedBlocks::new(cache, options.cache_index_and_filter_blocks_with_high_priority),
+            decoder: BlockDecoder::new(footer, params.comparator.clone(), options.index_block_search_type)
+                .counting(params.statistics.clone()),
+            cache: CachedBlocks::new(
+                cache,
+                options.cache_index_and_filter_blocks_with_high_priority,
+                params.statistics.clone(),
+            ),
             side_blocks: SideBlocks::default(),
             read_stats: params.read_stats.clone(),
             tail: Some(tail),
+            file_reads: FileReads::of(params),
+            statistics: params.statistics.clone(),
         }
     }
 
@@ -195,11 +206,55 @@ impl BlockLoader {
             let stored = self.read_bytes(handle.offset, self.stored_length(handle)?, context)?;
             self.decoder.decode(stored, handle, role, verify)
         };
+        let watch = self.watch();
         let block = match &self.read_stats {
             Some(stats) if role == BlockRole::Data => stats.time_block_read(read),
             _ => read(),
         };
+        self.count_read(handle, role, watch);
         block.map_err(|error| self.in_file(error))
+    }
+
+    fn watch(&self) -> Option<u64> {
+        file_reads::watch(self.statistics.as_ref(), self.read_stats.as_ref().map(|stats| stats.clock()))
+    }
+
+    fn time_since(&self, watch: Option<u64>) -> Option<u64> {
+        let now_us = || self.read_stats.as_ref().map_or(0, |stats| stats.now_us());
+        watch.map(|begun_us| now_us().saturating_sub(begun_us))
+    }
+
+    /// Counts a block that was read in a batch or as a future.
+    pub(super) fn count_batched_read(&self, handle: BlockHandle, role: BlockRole, bytes: usize) {
+        self.count_read(handle, role, None);
+        if let Some(reads) = &self.file_reads {
+            reads.note(bytes, None);
+        }
+    }
+
+    /// Counts a block that was read, and the time since `watch`.
+    fn count_read(&self, handle: BlockHandle, role: BlockRole, watch: Option<u64>) {
+        let took_us = self.time_since(watch);
+        if let (Some(statistics), Some(took_us)) = (&self.statistics, took_us) {
+            statistics.record(Histogram::ReadBlockGetMicros, took_us);
+        }
+        if let Some(perf) = PerfRecorder::of_thread() {
+            let bytes = handle.size + BLOCK_TRAILER_SIZE as u64;
+            perf.add(PerfMetric::BlockReadCount, 1);
+            perf.add(PerfMetric::BlockReadByte, bytes);
+            perf.add(PerfMetric::BlockReadTime, took_us.unwrap_or(0) * 1000);
+            match role {
+                BlockRole::Data => perf.add(PerfMetric::DataBlockReadByte, bytes),
+                BlockRole::Index | BlockRole::IndexTop => {
+                    perf.add(PerfMetric::IndexBlockReadCount, 1);
+                    perf.add(PerfMetric::IndexBlockReadByte, bytes);
+                }
+                BlockRole::Filter | BlockRole::FilterIndex => {
+                    perf.add(PerfMetric::FilterBlockReadCount, 1);
+                    perf.add(PerfMetric::FilterBlockReadByte, bytes);
+                }
+            }
+        }
     }
 
     /// A block that the table keeps: mapped, or read past the cache and verified.
@@ -246,7 +301,11 @@ impl BlockLoader {
         if let Some(bytes) = self.bytes_in_memory(offset, length) {
             return Ok(Cow::Borrowed(bytes));
         }
+        let watch = self.watch();
         let bytes = read_owned(&*self.file, offset, length, context)?;
+        if let Some(reads) = &self.file_reads {
+            reads.note(bytes.len(), self.time_since(watch));
+        }
         if bytes.len() < length {
             return Err(short_read(offset, length, bytes.len()));
         }

@@ -1,11 +1,13 @@
 //! The blocks of one file in the cache that tables share.
 
+use super::lookup::LookupTally;
 use super::mapped_blocks::MappedBlocks;
 use super::read_options::TableReadOptions;
 use crate::blocks::{BlockRef, BlockRole, CachedBlock, TableBlockCache};
 use ferrock_base::Result;
 use ferrock_cache::{CacheKey, EntryRole, Priority, Reservation};
 use ferrock_format::handle::BlockHandle;
+use ferrock_statistics::{PerfMetric, PerfRecorder, Statistics, Ticker};
 use std::sync::Arc;
 
 /// The blocks of one file in the cache, if there is one.
@@ -19,12 +21,18 @@ pub(crate) struct CachedBlocks {
     high_priority_metadata: bool,
     /// Index blocks are partitions, which outlast those of filters.
     index_is_partitioned: bool,
+    statistics: Option<Arc<Statistics>>,
 }
 
 impl CachedBlocks {
     /// For a file whose identity is not known yet: nothing is to be looked up before it is.
-    pub(crate) fn new(cache: Option<Arc<TableBlockCache>>, high_priority_metadata: bool) -> Self {
-        Self { cache, mapped: None, key_base: (0, 0), high_priority_metadata, index_is_partitioned: false }
+    pub(crate) fn new(
+        cache: Option<Arc<TableBlockCache>>,
+        high_priority_metadata: bool,
+        statistics: Option<Arc<Statistics>>,
+    ) -> Self {
+        let (mapped, key_base, index_is_partitioned) = (None, (0, 0), false);
+        Self { cache, mapped, key_base, high_priority_metadata, index_is_partitioned, statistics }
     }
 
     /// Sets the prefix of the file's keys, and whether index blocks are partitions.
@@ -83,13 +91,31 @@ impl CachedBlocks {
         if let Some(block) = self.find_mapped(handle, role) {
             return Some(block);
         }
-        self.cache.as_ref()?.lookup_as(&self.key(handle), role.entry_role())
+        let found = self.cache.as_ref()?.lookup_as(&self.key(handle), role.entry_role());
+        count_lookup(self.statistics.as_deref(), role, found.as_ref());
+        found
+    }
+
+    /// The data block, if it is mapped or in the cache, which the tally of the lookup counts.
+    #[inline]
+    pub(crate) fn find_data(&self, handle: BlockHandle, tally: &LookupTally) -> Option<BlockRef> {
+        if let Some(block) = self.find_mapped(handle, BlockRole::Data) {
+            return Some(block);
+        }
+        let found = self.cache.as_ref()?.lookup_as(&self.key(handle), BlockRole::Data.entry_role());
+        tally.note_data(found.as_ref());
+        found
     }
 
     /// The block, if it is mapped or in the cache, for a caller that works without it: counts a hit, but no miss.
     pub(crate) fn find_present(&self, handle: BlockHandle, role: BlockRole) -> Option<BlockRef> {
-        self.find_mapped(handle, role)
-            .or_else(|| self.cache.as_ref()?.lookup_present(&self.key(handle), role.entry_role()))
+        self.find_mapped(handle, role).or_else(|| {
+            let found = self.cache.as_ref()?.lookup_present(&self.key(handle), role.entry_role());
+            if found.is_some() {
+                count_lookup(self.statistics.as_deref(), role, found.as_ref());
+            }
+            found
+        })
     }
 
     /// The block, if it is mapped or in the cache; nothing is counted.
@@ -108,7 +134,9 @@ impl CachedBlocks {
         match &self.cache {
             Some(cache) if options.fills_cache_with(role) => {
                 let charge = block.memory_bytes();
-                cache.insert_or_fail(&self.key(handle), block, charge, role.entry_role(), self.priority(role))
+                let kept =
+                    cache.insert_or_fail(&self.key(handle), block, charge, role.entry_role(), self.priority(role));
+                self.count_insert(role, charge, kept)
             }
             _ => Ok(BlockRef::standalone(block)),
         }
@@ -125,17 +153,45 @@ impl CachedBlocks {
         mut read: impl FnMut() -> Result<CachedBlock>,
     ) -> Result<BlockRef> {
         let Some(cache) = &self.cache else { return read().map(BlockRef::standalone) };
-        let (key, priority, role) = (self.key(handle), self.priority(role), role.entry_role());
+        let (key, priority, entry_role, mut loaded) = (self.key(handle), self.priority(role), role.entry_role(), None);
         let load = || {
             let block = read()?;
-            let charge = block.memory_bytes();
+            let charge = *loaded.insert(block.memory_bytes());
             Ok((block, charge))
         };
-        if is_opening {
-            cache.load_missing_past(&key, role, priority, load)
+        let block = if is_opening {
+            cache.load_missing_past(&key, entry_role, priority, load)
         } else {
-            cache.load_missing(&key, role, priority, load)
+            cache.load_missing(&key, entry_role, priority, load)
+        };
+        match loaded {
+            Some(charge) => self.count_insert(role, charge, block),
+            None => block,
         }
+    }
+
+    /// Counts a block of so many bytes that the cache took, or refused.
+    fn count_insert(&self, role: BlockRole, charge: usize, kept: Result<BlockRef>) -> Result<BlockRef> {
+        if let Some(recorder) = self.statistics.as_ref().and_then(|statistics| statistics.recorder()) {
+            let (add, bytes) = match role {
+                BlockRole::Data => (Ticker::BlockCacheDataAdd, Ticker::BlockCacheDataBytesInsert),
+                BlockRole::Index | BlockRole::IndexTop => {
+                    (Ticker::BlockCacheIndexAdd, Ticker::BlockCacheIndexBytesInsert)
+                }
+                BlockRole::Filter | BlockRole::FilterIndex => {
+                    (Ticker::BlockCacheFilterAdd, Ticker::BlockCacheFilterBytesInsert)
+                }
+            };
+            if kept.as_ref().is_ok_and(BlockRef::is_cached) {
+                recorder.add(Ticker::BlockCacheAdd, 1);
+                recorder.add(Ticker::BlockCacheBytesWrite, charge as u64);
+                recorder.add(add, 1);
+                recorder.add(bytes, charge as u64);
+            } else {
+                recorder.add(Ticker::BlockCacheAddFailures, 1);
+            }
+        }
+        kept
     }
 
     /// True for a loaded block that a cache with a strict limit had no room for.
@@ -148,5 +204,35 @@ impl CachedBlocks {
     /// Charges memory beside blocks to the cache.
     pub(crate) fn reserve(&self, bytes: usize, role: EntryRole) -> Result<Option<Reservation>> {
         self.cache.as_ref().map(|cache| cache.reserve(bytes, role)).transpose()
+    }
+}
+
+/// Counts a look into the cache that is not part of a lookup of a key, or for an index or filter block.
+fn count_lookup(statistics: Option<&Statistics>, role: BlockRole, found: Option<&BlockRef>) {
+    if let (Some(perf), Some(block)) = (PerfRecorder::of_thread(), found) {
+        perf.add(PerfMetric::BlockCacheHitCount, 1);
+        perf.add(PerfMetric::BlockCacheReadByte, block.charge() as u64);
+        match role {
+            BlockRole::Index | BlockRole::IndexTop => perf.add(PerfMetric::BlockCacheIndexHitCount, 1),
+            BlockRole::Filter | BlockRole::FilterIndex => perf.add(PerfMetric::BlockCacheFilterHitCount, 1),
+            BlockRole::Data => {}
+        }
+    }
+    let Some(recorder) = statistics.and_then(Statistics::recorder) else { return };
+    let (hit, miss) = match role {
+        BlockRole::Data => (Ticker::BlockCacheDataHit, Ticker::BlockCacheDataMiss),
+        BlockRole::Index | BlockRole::IndexTop => (Ticker::BlockCacheIndexHit, Ticker::BlockCacheIndexMiss),
+        BlockRole::Filter | BlockRole::FilterIndex => (Ticker::BlockCacheFilterHit, Ticker::BlockCacheFilterMiss),
+    };
+    match found {
+        Some(block) => {
+            recorder.add(Ticker::BlockCacheHit, 1);
+            recorder.add(Ticker::BlockCacheBytesRead, block.charge() as u64);
+            recorder.add(hit, 1);
+        }
+        None => {
+            recorder.add(Ticker::BlockCacheMiss, 1);
+            recorder.add(miss, 1);
+        }
     }
 }

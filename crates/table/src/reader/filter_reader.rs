@@ -8,6 +8,7 @@
 
 use super::block_loader::BlockLoader;
 use super::index_reader::handles;
+use super::lookup::FilterOf;
 use super::meta_source::{MetaSource, Partitions};
 use super::placement::Placement;
 use super::read_options::TableReadOptions;
@@ -110,8 +111,14 @@ impl FilterReader {
         }
     }
 
+    /// What lookups ask it for.
+    #[inline]
+    pub(crate) fn is_of(&self) -> FilterOf {
+        if self.has_whole_keys { FilterOf::Keys } else { FilterOf::Prefixes }
+    }
+
     /// Asks for a user key, or its prefix where the filter has only prefixes. `MayMatch` also if the read of a
-    /// partition would not pay.
+    /// partition would not pay; `was_asked`: the answer is that of a filter.
     #[inline]
     pub(crate) fn ask_key(
         &self,
@@ -119,10 +126,11 @@ impl FilterReader {
         user_key: &[u8],
         internal_key: &[u8],
         loaded: &LoadedBlocks,
+        was_asked: &mut bool,
     ) -> Result<FilterAnswer> {
         let prefix = || self.prefix_extractor.as_ref().and_then(|extractor| extractor.prefix(user_key));
         match if self.has_whole_keys { Some(user_key) } else { prefix() } {
-            Some(entry) => self.ask(loader, entry, internal_key, loaded, self.miss_rate.as_ref()),
+            Some(entry) => self.ask(loader, entry, internal_key, loaded, self.miss_rate.as_ref(), was_asked),
             None => Ok(FilterAnswer::MayMatch),
         }
     }
@@ -137,7 +145,7 @@ impl FilterReader {
         match self.prefix_extractor.as_ref().and_then(|extractor| extractor.prefix(user_key)) {
             Some(prefix) => {
                 let first = make_internal_key(user_key, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
-                self.ask(loader, prefix, &first, loaded, None)
+                self.ask(loader, prefix, &first, loaded, None, &mut false)
             }
             None => Ok(FilterAnswer::MayMatch),
         }
@@ -152,10 +160,15 @@ impl FilterReader {
         internal_key: &[u8],
         loaded: &LoadedBlocks,
         may_skip: Option<&FilterMissRate>,
+        was_asked: &mut bool,
     ) -> Result<FilterAnswer> {
+        let mut answer = |may_match: bool| {
+            *was_asked = true;
+            Ok(may_match.into())
+        };
         match &self.blocks {
             Blocks::Full(source) => match source.resident(loader, loaded) {
-                Resident::Block(filter) => Ok(filter.filter()?.may_match(entry).into()),
+                Resident::Block(filter) => answer(filter.filter()?.may_match(entry)),
                 Resident::Missing(needed) => Ok(FilterAnswer::Needs(needed)),
             },
             Blocks::Partitioned { top, partitions } => {
@@ -168,13 +181,13 @@ impl FilterReader {
                 };
                 if let Some(miss_rate) = may_skip {
                     match loaded.present(loader, handle, BlockRole::Filter) {
-                        Some(partition) => return Ok(partition.filter()?.may_match(entry).into()),
+                        Some(partition) => return answer(partition.filter()?.may_match(entry)),
                         None if !miss_rate.draw() => return Ok(FilterAnswer::MayMatch),
                         None => {}
                     }
                 }
                 match partitions.find(loader, handle, BlockRole::Filter, loaded) {
-                    Resident::Block(partition) => Ok(partition.filter()?.may_match(entry).into()),
+                    Resident::Block(partition) => answer(partition.filter()?.may_match(entry)),
                     Resident::Missing(needed) => Ok(FilterAnswer::Needs(needed)),
                 }
             }

@@ -5,7 +5,8 @@ use crate::blocks::TableBlockCache;
 use crate::charging::CacheUsageOptions;
 use crate::options::{BlockBasedTableOptions, PlainTableOptions};
 use ferrock_base::prefix::PrefixExtractor;
-use ferrock_base::{FileNumber, InternalComparator, SequenceNumber};
+use ferrock_base::{FileNumber, InternalComparator, SequenceNumber, Temperature};
+use ferrock_statistics::Statistics;
 use ferrock_vfs::{FileSystem, RandomAccessFile};
 use std::sync::Arc;
 
@@ -24,6 +25,10 @@ pub struct TableReaderParams {
     pub file_number: FileNumber,
     /// Level of the file, -1 if unknown.
     pub level: i32,
+    /// That level is the family's last one.
+    pub is_last_level: bool,
+    /// How the file is expected to be read.
+    pub temperature: Temperature,
     /// A table of level 0 up to this size counts as one that a flush made, for what stays pinned in the cache.
     pub max_pinned_l0_file_size: u64,
     /// Caching policy; the form of the file is taken from the file.
@@ -46,6 +51,8 @@ pub struct TableReaderParams {
     pub skip_filters: bool,
     /// Counters of the lookups that read data blocks.
     pub read_stats: Option<Arc<ReadStats>>,
+    /// Counts what is done with the blocks of the table.
+    pub statistics: Option<Arc<Statistics>>,
     /// Memory beside blocks that is charged to the cache.
     pub cache_usage: CacheUsageOptions,
 }
@@ -65,6 +72,8 @@ impl TableReaderParams {
             file_system,
             file_number: FileNumber(0),
             level: -1,
+            is_last_level: false,
+            temperature: Temperature::Unknown,
             max_pinned_l0_file_size: u64::MAX,
             options: Arc::default(),
             plain_options: Arc::default(),
@@ -76,6 +85,7 @@ impl TableReaderParams {
             tail_size: None,
             skip_filters: false,
             read_stats: None,
+            statistics: None,
             cache_usage: CacheUsageOptions::default(),
         }
     }

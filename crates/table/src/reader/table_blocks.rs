@@ -9,6 +9,7 @@ use super::filter_reader::{FilterAnswer, FilterReader};
 use super::index_fetcher::IndexFetcher;
 use super::index_position::IndexPosition;
 use super::index_reader::IndexReader;
+use super::lookup::{FilterOf, LookupTally};
 use super::read_options::{ReadTier, TableReadOptions};
 use super::resident::{LoadedBlock, LoadedBlocks, NeededBlock};
 use super::resident_index::ResidentIndex;
@@ -114,6 +115,7 @@ impl TableBlocks {
             self.loader.note_block_read();
         }
         let stored = stored?;
+        self.loader.count_batched_read(handle, role, stored.len());
         let length = self.needed_length(needed)?;
         if stored.len() < length {
             return Err(self.loader.in_file(short_read(handle.offset, length, stored.len())));
@@ -170,9 +172,10 @@ impl TableBlocks {
     /// What a filter that the table keeps says of a key, with the outcome of a lookup that it ends recorded; `None` for
     /// any other filter.
     #[inline]
-    pub(super) fn kept_filter_answer(&self, user_key: &[u8]) -> Option<bool> {
+    pub(super) fn kept_filter_answer(&self, user_key: &[u8], tally: &LookupTally) -> Option<bool> {
         let filter = self.filter.as_ref()?;
         let may_match = filter.kept_answer(user_key)?;
+        tally.note_filter(FilterOf::Keys, may_match);
         if !may_match {
             filter.note_lookup(false);
         }
@@ -186,9 +189,14 @@ impl TableBlocks {
         options: &TableReadOptions,
         key: &LookupKey,
         loaded: &LoadedBlocks,
+        tally: &LookupTally,
+        was_asked: &mut bool,
     ) -> Result<FilterAnswer> {
         let Some(filter) = &self.filter else { return Ok(FilterAnswer::MayMatch) };
-        let answer = filter.ask_key(&self.loader, key.user_key(), key.internal_key(), loaded);
+        let answer = filter.ask_key(&self.loader, key.user_key(), key.internal_key(), loaded, was_asked);
+        if *was_asked && let Ok(answer) = &answer {
+            tally.note_filter(filter.is_of(), !matches!(answer, FilterAnswer::Absent));
+        }
         match answer.map_err(|error| self.loader.in_file(error))? {
             FilterAnswer::Absent => {
                 filter.note_lookup(false);
@@ -197,6 +205,16 @@ impl TableBlocks {
             // A filter that may not be read cannot exclude the key.
             FilterAnswer::Needs(_) if options.read_tier == ReadTier::BlockCacheOnly => Ok(FilterAnswer::MayMatch),
             answer => Ok(answer),
+        }
+    }
+
+    /// Tells the filter, and the tally, whether a key that the filter let pass was there.
+    #[inline]
+    pub(super) fn note_outcome(&self, was_found: bool, passed_filter: bool, tally: &LookupTally) {
+        let Some(filter) = &self.filter else { return };
+        filter.note_lookup(was_found);
+        if was_found && passed_filter && filter.is_of() == FilterOf::Keys {
+            tally.note_true_positive();
         }
     }
 
@@ -218,7 +236,7 @@ impl TableBlocks {
                 Question::Prefix(key) => filter.ask_prefix(&self.loader, key, &loaded),
                 Question::Key(key) => {
                     let first = make_internal_key(key, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
-                    filter.ask_key(&self.loader, key, &first, &loaded)
+                    filter.ask_key(&self.loader, key, &first, &loaded, &mut false)
                 }
             };
             let needed = match answer.map_err(|error| self.loader.in_file(error))? {

@@ -19,6 +19,7 @@ use super::BlobValue;
 use ferrock_base::{FileNumber, Result};
 use ferrock_cache::{CacheKey, EntryRole, Handle, Priority, Reservation};
 use ferrock_format::blob_index::BlobReference;
+use ferrock_statistics::{Statistics, Ticker};
 use ferrock_table::{BlockPin, CachedBlock, TableBlockCache, ValuePin};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -37,6 +38,7 @@ pub struct BlobCache {
     session: BlobCacheSession,
     /// What of the block cache stands for this cache.
     charge: Option<Mutex<Reservation>>,
+    statistics: Option<Arc<Statistics>>,
 }
 
 impl BlobCache {
@@ -50,7 +52,23 @@ impl BlobCache {
     ) -> Self {
         let charged_to = charged_to.filter(|block_cache| !Arc::ptr_eq(block_cache, &cache));
         let charge = charged_to.map(|block_cache| Mutex::new(block_cache.reservation(EntryRole::BlobCache)));
-        Self { cache, session, charge }
+        Self { cache, session, charge, statistics: None }
+    }
+
+    /// The same, which counts what it does.
+    #[must_use]
+    pub fn counting(self, statistics: Option<Arc<Statistics>>) -> Self {
+        Self { statistics, ..self }
+    }
+
+    fn count(&self, counts: [(Ticker, u64); 2]) {
+        if let Some(recorder) = self.statistics.as_ref().and_then(|statistics| statistics.recorder()) {
+            counts.into_iter().for_each(|(ticker, amount)| recorder.add(ticker, amount));
+        }
+    }
+
+    fn count_insert(&self, bytes: usize) {
+        self.count([(Ticker::BlobDbCacheAdd, 1), (Ticker::BlobDbCacheBytesWrite, bytes as u64)]);
     }
 
     /// The cache itself.
@@ -66,13 +84,25 @@ impl BlobCache {
     /// The value, if it is there. A miss is counted.
     pub(super) fn get(&self, reference: &BlobReference) -> Option<BlobValue> {
         let key = self.key(reference.file_number, reference.offset);
-        self.cache.lookup_as(&key, EntryRole::BlobValue).map(pinned)
+        let found = self.cache.lookup_as(&key, EntryRole::BlobValue).map(pinned);
+        match &found {
+            Some(value) => {
+                let bytes = value.as_slice().len() as u64;
+                self.count([(Ticker::BlobDbCacheHit, 1), (Ticker::BlobDbCacheBytesRead, bytes)]);
+            }
+            None => self.count([(Ticker::BlobDbCacheMiss, 1), (Ticker::BlobDbCacheMiss, 0)]),
+        }
+        found
     }
 
     /// The value, or what `read` makes of its place; once if many ask for it.
     pub(super) fn load(&self, reference: &BlobReference, read: impl FnOnce() -> Result<Vec<u8>>) -> Result<BlobValue> {
         let key = self.key(reference.file_number, reference.offset);
-        let load = || read().map(|value| block(value.into()));
+        let load = || {
+            let value = read()?;
+            self.count_insert(value.len());
+            Ok(block(value.into()))
+        };
         let handle = self.cache.load_missing(&key, EntryRole::BlobValue, Priority::Bottom, load)?;
         Ok(self.charged(&key, handle))
     }
@@ -85,6 +115,7 @@ impl BlobCache {
         }
         let (block, charge) = block(value.into());
         let handle = self.cache.insert_or_fail(&key, block, charge, EntryRole::BlobValue, Priority::Bottom)?;
+        self.count_insert(charge);
         Ok(self.charged(&key, handle))
     }
 
@@ -93,6 +124,7 @@ impl BlobCache {
         let key = self.key(reference.file_number, reference.offset);
         let (block, charge) = block(value.into());
         if let Ok(handle) = self.cache.insert(&key, block, charge, EntryRole::BlobValue, Priority::Bottom) {
+            self.count_insert(value.len());
             self.charged(&key, handle);
         }
     }

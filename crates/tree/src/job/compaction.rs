@@ -157,6 +157,7 @@ impl CompactionJob<'_> {
                 (Ok(()), Ok(())) => Ok(()),
             };
         }
+        (output.dropped, output.parts) = (dropped, parts.len());
         output.garbage = read.garbage(&output.blobs, &choice.version);
         output.blobs_read = read;
         output.stats = stats_of_part(&dropped, &output);

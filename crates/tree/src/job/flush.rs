@@ -67,7 +67,8 @@ impl FlushJob<'_> {
         let mut output = TableOutput::new(env, &plan, factory, input.surviving_tombstones())?;
         let written = output.write_all(&mut input, OutputSplitter::never(family.comparator.clone()));
         *is_out_of_limits = output.is_out_of_limits();
-        let output = output.into_output(&written);
+        let mut output = output.into_output(&written);
+        output.dropped = *input.dropped();
         let held: u64 =
             self.memtables.iter().map(|memtable| memtable.num_entries() - memtable.num_range_deletes()).sum();
         let read = input.dropped().input_entries;

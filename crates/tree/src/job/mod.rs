@@ -35,6 +35,7 @@ pub use events::{FileBegun, FileEnded, FileWritten, stats_of_inputs};
 pub use flush::FlushJob;
 pub use parts::KeyPart;
 
+use crate::compaction::iterator::DroppedEntries;
 use crate::seqno_time::SeqnoToTimeMapping;
 use crate::table_cache::TableCache;
 use crate::version::{BlobFileMetadata, Version};
@@ -242,6 +243,10 @@ pub struct JobOutput {
     pub garbage: Vec<BlobFileGarbage>,
     /// What a compaction read.
     pub read: EntriesRead,
+    /// Parts that ran at the same time.
+    pub parts: usize,
+    /// What became of the entries that a job read.
+    pub dropped: DroppedEntries,
     /// Data blocks of the tables that were copied from inputs.
     pub copied: CopiedBlocks,
     /// Properties of the tables that were written by this process.

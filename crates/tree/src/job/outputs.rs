@@ -295,6 +295,7 @@ impl<'a> TableOutput<'a> {
         // 0: no thread beside the job's, not even where a processor is idle.
         let may_share = compression_options.parallel_threads > u32::from(self.are_sizes_asked_for);
         params.spawner = may_share.then(|| context.db.components.spawner());
+        params.statistics.clone_from(&context.db.components.statistics);
         params.prefix_extractor = options.prefix_extractor.clone();
         params.filter_policy = options.filter_policy;
         params.charging = (!options.table.no_block_cache)

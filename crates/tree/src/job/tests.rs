@@ -120,6 +120,8 @@ impl World {
             open_tables: Arc::new(OpenTables::new(-1, None)),
             read_limiter: None,
             read_stats: Arc::default(),
+            num_levels: 7,
+            statistics: None,
         }));
         let block_cache = TableBlockCache::new(CacheOptions { capacity_bytes: 1 << 20, ..Default::default() });
         let family = FamilyContext {

@@ -62,7 +62,11 @@ pub struct GetContext<'a, P: Pin> {
     is_plain: bool,
     /// The files that it searches count it.
     is_sampled: bool,
+    /// The level of the file that is searched; [`NO_LEVEL`] before the first.
+    level: u8,
 }
+
+const NO_LEVEL: u8 = u8::MAX;
 
 /// The state of an unfinished lookup, without borrows.
 #[derive(Debug)]
@@ -89,7 +93,28 @@ impl<'a, P: Pin> GetContext<'a, P> {
             error: None,
             is_plain: true,
             is_sampled: false,
+            level: NO_LEVEL,
         }
+    }
+
+    /// Says which level is searched now.
+    #[inline]
+    pub fn enter_level(&mut self, level: usize) {
+        // There are far fewer levels.
+        self.level = level as u8;
+    }
+
+    /// The level that has the value, when it is in a table.
+    #[must_use]
+    pub fn hit_level(&self) -> Option<usize> {
+        let is_found = matches!(self.state, LookupState::Found | LookupState::InBlob);
+        (is_found && self.level != NO_LEVEL).then_some(usize::from(self.level))
+    }
+
+    /// Operands that were seen.
+    #[must_use]
+    pub fn num_operands(&self) -> usize {
+        self.operands.len()
     }
 
     /// True as long as the result comes from values, operands and tombstones, and from no entry of another type.
@@ -166,11 +191,13 @@ impl<'a, P: Pin> GetContext<'a, P> {
     /// that is only one that can have newer entries than the tombstone.
     #[inline]
     #[must_use]
-    pub fn next_file<'v>(&self, candidates: &mut Candidates<'v>) -> Option<&'v Arc<FileMetadata>> {
+    pub fn next_file<'v>(&mut self, candidates: &mut Candidates<'v>) -> Option<&'v Arc<FileMetadata>> {
         if self.is_done() || self.covering.is_some() {
             return self.next_file_at_the_end(candidates);
         }
-        candidates.next().map(|(_, file)| file)
+        let (level, file) = candidates.next()?;
+        self.enter_level(level);
+        Some(file)
     }
 
     /// [`Self::next_file`] of a lookup that is done or under a tombstone, out of the way of the others.

@@ -66,6 +66,8 @@ fn cache_of(file_system: Arc<dyn FileSystem>, paths: TablePaths, max_open_files:
         open_tables: Arc::new(OpenTables::new(max_open_files, None)),
         read_limiter: None,
         read_stats: Arc::default(),
+        num_levels: 7,
+        statistics: None,
     }))
 }
 

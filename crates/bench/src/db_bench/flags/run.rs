@@ -95,7 +95,8 @@ pub(super) const ROWS: &[Row] = &[
         "operations a second that all readers together may do; 0: no limit",
     ),
     row("histogram", Kind::Bool, "false", "print the distribution of the operations' times"),
-    row("statistics", Kind::Bool, "false", "print the engine's counters at the end"),
+    row("statistics", Kind::Bool, "false", "count what the database does, and print tickers and histograms at the end"),
+    row("stats_level", Kind::Integer, "3", "what statistics counts: 0 nothing .. 5 all; 3 leaves out times of details"),
     row(
         "stats_interval",
         Kind::Integer,

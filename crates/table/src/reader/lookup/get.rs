@@ -2,6 +2,7 @@
 
 use super::machine::TableLookup;
 use super::rounds::RoundReads;
+use super::tally::LookupTally;
 use crate::blocks::PinnedBlock;
 use crate::reader::filter_reader::FilterAnswer;
 use crate::reader::table_blocks::Question;
@@ -25,13 +26,28 @@ impl BlockTable {
         key: &LookupKey,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Result<()> {
+        self.get_counted(options, key, &LookupTally::default(), visit)
+    }
+
+    /// As [`get`](Self::get), which adds what it did to `tally`.
+    ///
+    /// # Errors
+    /// Those of [`get`](Self::get).
+    #[inline]
+    pub fn get_counted(
+        &self,
+        options: &TableReadOptions,
+        key: &LookupKey,
+        tally: &LookupTally,
+        visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
+    ) -> Result<()> {
         // A machine that has not begun costs nothing: most keys that the table does not have end here.
-        let mut lookup = match self.blocks.kept_filter_answer(key.user_key()) {
+        let mut lookup = match self.blocks.kept_filter_answer(key.user_key(), tally) {
             Some(false) => return Ok(()),
             Some(true) => TableLookup::behind_filter(),
             None => TableLookup::default(),
         };
-        while let Some(needed) = lookup.advance(self, options, key, visit)? {
+        while let Some(needed) = lookup.advance(self, options, key, tally, visit)? {
             lookup.supply(self.blocks.load_needed(options, needed))?;
         }
         Ok(())
@@ -48,8 +64,10 @@ impl BlockTable {
         visit: &mut impl FnMut(usize, ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Vec<Result<()>> {
         let mut results: Vec<Result<()>> = keys.iter().map(|_| Ok(())).collect();
+        let tally = LookupTally::default();
         let mut visit_of = |index: usize, lookup: &mut TableLookup| {
-            lookup.advance(self, options, keys[index], &mut |key, value, pinned| visit(index, key, value, pinned))
+            lookup
+                .advance(self, options, keys[index], &tally, &mut |key, value, pinned| visit(index, key, value, pinned))
         };
         let mut round = RoundReads::new(&*self.file_system, *options, keys.len());
         for (index, result) in results.iter_mut().enumerate() {

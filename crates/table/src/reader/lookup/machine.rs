@@ -2,6 +2,7 @@
 
 use super::next_blocks::NextBlocks;
 use super::search::{Outcome, search_block};
+use super::tally::LookupTally;
 use crate::blocks::{BlockRef, BlockRole, PinnedBlock};
 use crate::reader::filter_reader::FilterAnswer;
 use crate::reader::resident::{LoadedBlock, LoadedBlocks, NeededBlock};
@@ -28,6 +29,8 @@ enum Stage {
 #[derive(Debug, Default)]
 pub struct TableLookup {
     stage: Stage,
+    /// A filter was asked and let the key pass.
+    passed_filter: bool,
     loaded: LoadedBlocks,
     /// The data block that the index named, found in the cache.
     found: Option<BlockRef>,
@@ -48,7 +51,7 @@ impl TableLookup {
     /// A lookup whose key the filter let pass.
     #[inline]
     pub(super) fn behind_filter() -> Self {
-        Self { stage: Stage::Index, loaded: LoadedBlocks::default(), found: None }
+        Self { stage: Stage::Index, passed_filter: true, loaded: LoadedBlocks::default(), found: None }
     }
 
     /// Hands over the block that the lookup waits for, or the error of its read.
@@ -75,10 +78,11 @@ impl TableLookup {
         table: &BlockTable,
         options: &TableReadOptions,
         key: &LookupKey,
+        tally: &LookupTally,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Result<Option<NeededBlock>> {
         let blocks = &table.blocks;
-        match self.approach(blocks, options, key)? {
+        match self.approach(blocks, options, key, tally)? {
             Approach::Absent => return Ok(None),
             Approach::Needs(needed) => return Ok(Some(needed)),
             Approach::AtBlock => {}
@@ -86,9 +90,9 @@ impl TableLookup {
         match &mut self.stage {
             Stage::Data(handle) => {
                 let handle = *handle;
-                self.search_planned(blocks, options, key, handle, visit)
+                self.search_planned(blocks, options, key, handle, tally, visit)
             }
-            Stage::NextBlocks(next) => next.search(blocks, options, key, &mut self.loaded, visit),
+            Stage::NextBlocks(next) => next.search(blocks, options, key, &mut self.loaded, tally, visit),
             Stage::Filter | Stage::Index => Ok(None),
         }
     }
@@ -99,12 +103,18 @@ impl TableLookup {
     /// # Errors
     /// Those of [`advance`](Self::advance).
     #[inline]
-    pub fn begin(&mut self, table: &BlockTable, options: &TableReadOptions, key: &LookupKey) -> Result<Approach> {
+    pub fn begin(
+        &mut self,
+        table: &BlockTable,
+        options: &TableReadOptions,
+        key: &LookupKey,
+        tally: &LookupTally,
+    ) -> Result<Approach> {
         let blocks = &table.blocks;
-        let approach = self.approach(blocks, options, key)?;
+        let approach = self.approach(blocks, options, key, tally)?;
         let Stage::Data(handle) = self.stage else { return Ok(approach) };
         if approach == Approach::AtBlock {
-            self.found = blocks.loader().cache().find(handle, BlockRole::Data);
+            self.found = blocks.loader().cache().find_data(handle, tally);
             if self.found.is_none() {
                 options.may_read()?;
                 return Ok(Approach::Needs(NeededBlock { handle, role: BlockRole::Data }));
@@ -124,9 +134,15 @@ impl TableLookup {
 
     /// Asks filter and index.
     #[inline(always)]
-    fn approach(&mut self, blocks: &TableBlocks, options: &TableReadOptions, key: &LookupKey) -> Result<Approach> {
+    fn approach(
+        &mut self,
+        blocks: &TableBlocks,
+        options: &TableReadOptions,
+        key: &LookupKey,
+        tally: &LookupTally,
+    ) -> Result<Approach> {
         if let Stage::Filter = self.stage {
-            match blocks.ask_filter(options, key, &self.loaded)? {
+            match blocks.ask_filter(options, key, &self.loaded, tally, &mut self.passed_filter)? {
                 FilterAnswer::MayMatch => self.stage = Stage::Index,
                 FilterAnswer::Absent => return Ok(Approach::Absent),
                 FilterAnswer::Needs(needed) => return Ok(Approach::Needs(needed)),
@@ -157,6 +173,7 @@ impl TableLookup {
         options: &TableReadOptions,
         key: &LookupKey,
         handle: BlockHandle,
+        tally: &LookupTally,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Result<Option<NeededBlock>> {
         let loader = blocks.loader();
@@ -164,7 +181,7 @@ impl TableLookup {
         let block = match self.loaded.get(handle) {
             Some(block) => block,
             None => {
-                let found = self.found.take().or_else(|| loader.cache().find(handle, BlockRole::Data));
+                let found = self.found.take().or_else(|| loader.cache().find_data(handle, tally));
                 let Some(found) = found else {
                     options.may_read()?;
                     return Ok(Some(NeededBlock { handle, role: BlockRole::Data }));
@@ -181,13 +198,13 @@ impl TableLookup {
             })?;
         match outcome {
             Outcome::EndOfBlock if !loader.decoder().index_has_user_keys() => {
-                let mut next = Box::new(NextBlocks::after_first(was_found));
-                let needed = next.search(blocks, options, key, &mut self.loaded, visit);
+                let mut next = Box::new(NextBlocks::after_first(was_found, self.passed_filter));
+                let needed = next.search(blocks, options, key, &mut self.loaded, tally, visit);
                 self.stage = Stage::NextBlocks(next);
                 needed
             }
             Outcome::Done | Outcome::EndOfBlock => {
-                blocks.note_lookup(was_found);
+                blocks.note_outcome(was_found, self.passed_filter, tally);
                 Ok(None)
             }
         }

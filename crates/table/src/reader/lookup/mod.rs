@@ -25,7 +25,10 @@ mod machine;
 mod next_blocks;
 mod rounds;
 mod search;
+mod tally;
 
 pub use block_read::BlockRead;
 pub use machine::{Approach, TableLookup};
 pub use rounds::RoundReads;
+pub(super) use tally::FilterOf;
+pub use tally::LookupTally;

@@ -8,6 +8,7 @@
 //! A lookup stops at each block that is not in memory, as at its first, and at index partitions between them.
 
 use super::search::{Outcome, search_block};
+use super::tally::LookupTally;
 use crate::blocks::{BlockRole, PinnedBlock};
 use crate::reader::TableReadOptions;
 use crate::reader::index_position::OwnedPosition;
@@ -25,12 +26,13 @@ pub(super) struct NextBlocks {
     /// The data block to search, once it is in memory.
     handle: Option<BlockHandle>,
     was_found: bool,
+    passed_filter: bool,
 }
 
 impl NextBlocks {
     /// The first block was searched to its end; `was_found` when it had an entry of the key.
-    pub(super) fn after_first(was_found: bool) -> Self {
-        Self { position: None, handle: None, was_found }
+    pub(super) fn after_first(was_found: bool, passed_filter: bool) -> Self {
+        Self { position: None, handle: None, was_found, passed_filter }
     }
 
     /// Searches the blocks behind the first one, as far as they are in memory.
@@ -41,6 +43,7 @@ impl NextBlocks {
         options: &TableReadOptions,
         key: &LookupKey,
         loaded: &mut LoadedBlocks,
+        tally: &LookupTally,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Result<Option<NeededBlock>> {
         let (loader, target) = (blocks.loader(), key.internal_key());
@@ -57,8 +60,7 @@ impl NextBlocks {
                     }
                 },
             };
-            let Some(block) = loaded.get(handle).cloned().or_else(|| loader.cache().find(handle, BlockRole::Data))
-            else {
+            let Some(block) = loaded.get(handle).cloned().or_else(|| loader.cache().find_data(handle, tally)) else {
                 options.may_read()?;
                 return Ok(Some(NeededBlock { handle, role: BlockRole::Data }));
             };
@@ -71,7 +73,7 @@ impl NextBlocks {
             }
             self.handle = None;
         }
-        blocks.note_lookup(self.was_found);
+        blocks.note_outcome(self.was_found, self.passed_filter, tally);
         Ok(None)
     }
 

@@ -86,6 +86,8 @@ impl Tree {
             open_tables: Arc::new(OpenTables::new(-1, None)),
             read_limiter: None,
             read_stats: Arc::default(),
+            num_levels: 7,
+            statistics: None,
         });
         Self { cache: Arc::new(cache), version: Arc::new(builder.build(&settings).unwrap()) }
     }

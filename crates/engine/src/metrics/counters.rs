@@ -1,5 +1,6 @@
 //! Counters of an open database: relaxed, added to at most once per operation, group or job.
 
+use super::stats_text::WriteCounts;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,11 +9,11 @@ macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// Counters of one database since it was opened.
         #[derive(Debug, Default)]
-        pub(crate) struct Statistics {
+        pub(crate) struct Counters {
             $($(#[$doc])* pub(crate) $name: AtomicU64,)*
         }
 
-        impl Statistics {
+        impl Counters {
             /// Every counter as a line `name=value`, for programs.
             pub(crate) fn to_lines(&self) -> String {
                 let mut out = String::new();
@@ -36,6 +37,8 @@ counters! {
     bytes_written,
     /// Bytes of batches that went to the log.
     wal_bytes,
+    /// Batches that went to the log.
+    logged_batches,
     /// Syncs of the log that writers asked for.
     wal_syncs,
     /// Time spent appending to the log and syncing it; sampled.
@@ -84,10 +87,25 @@ counters! {
     verified_blocks,
 }
 
-impl Statistics {
+impl Counters {
     #[inline]
     pub(crate) fn add(counter: &AtomicU64, amount: u64) {
         counter.fetch_add(amount, Ordering::Relaxed);
+    }
+
+    /// What `dbstats` is made of.
+    pub(crate) fn writes(&self) -> WriteCounts {
+        let get = Self::get;
+        WriteCounts {
+            batches: get(&self.batches_written),
+            keys: get(&self.keys_written),
+            groups: get(&self.write_groups),
+            bytes: get(&self.bytes_written),
+            logged_batches: get(&self.logged_batches),
+            log_bytes: get(&self.wal_bytes),
+            syncs: get(&self.wal_syncs),
+            stall_us: get(&self.stall_us),
+        }
     }
 
     #[inline]
@@ -102,8 +120,8 @@ mod tests {
 
     #[test]
     fn counters_are_printed_by_name() {
-        let statistics = Statistics::default();
-        Statistics::add(&statistics.flushes, 3);
+        let statistics = Counters::default();
+        Counters::add(&statistics.flushes, 3);
         let lines = statistics.to_lines();
         assert!(lines.lines().any(|line| line == "flushes=3") && lines.contains("stall_us=0\n"), "{lines}");
     }

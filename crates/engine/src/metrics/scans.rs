@@ -1,0 +1,106 @@
+//! What an iterator counts until it is dropped.
+
+use ferrock_base::clock::Clock;
+use ferrock_statistics::{Histogram, PerfMetric, PerfRecorder, Recorder, Statistics, Ticker};
+use std::sync::Arc;
+
+/// A way in which an iterator moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Movement {
+    Seek,
+    Next,
+    Prev,
+}
+
+/// The counts of an iterator that was made while something counted.
+///
+/// Seeks are added at once; steps when the iterator is dropped, as RocksDB does.
+#[derive(Debug)]
+pub(crate) struct ScanTally {
+    statistics: Option<Arc<Statistics>>,
+    clock: Arc<dyn Clock>,
+    /// Steps forward and backward, and those of them that came to a key.
+    steps: [u64; 2],
+    found: [u64; 2],
+    bytes: u64,
+    /// Hidden entries that an iterator which rested had passed before.
+    passed_before: u64,
+}
+
+impl ScanTally {
+    /// Counts an iterator that is made; `None` where nothing counts.
+    pub(crate) fn begin(
+        statistics: Option<&Arc<Statistics>>,
+        clock: &Arc<dyn Clock>,
+        passed_before: u64,
+    ) -> Option<Box<Self>> {
+        if statistics.is_none() && PerfRecorder::of_thread().is_none() {
+            return None;
+        }
+        if let Some(statistics) = statistics {
+            statistics.add(Ticker::NoIteratorCreated, 1);
+        }
+        Some(Box::new(Self {
+            statistics: statistics.cloned(),
+            clock: Arc::clone(clock),
+            steps: [0; 2],
+            found: [0; 2],
+            bytes: 0,
+            passed_before,
+        }))
+    }
+
+    fn recorder(&self) -> Option<Recorder<'_>> {
+        self.statistics.as_ref()?.recorder()
+    }
+
+    /// The time, if that of seeks is counted.
+    pub(crate) fn watch(&self) -> Option<u64> {
+        self.recorder().is_some_and(Recorder::is_timing).then(|| self.clock.monotonic_us())
+    }
+
+    /// Counts a movement, to an entry of so many bytes if there is one.
+    pub(crate) fn note(&mut self, movement: Movement, watch: Option<u64>, entry_bytes: Option<u64>) {
+        if let Some(perf) = PerfRecorder::of_thread() {
+            let count = match movement {
+                Movement::Seek => PerfMetric::IterSeekCount,
+                Movement::Next => PerfMetric::IterNextCount,
+                Movement::Prev => PerfMetric::IterPrevCount,
+            };
+            perf.add(count, 1);
+            perf.add(PerfMetric::IterReadBytes, entry_bytes.unwrap_or(0));
+        }
+        self.bytes += entry_bytes.unwrap_or(0);
+        let place = usize::from(movement == Movement::Prev);
+        if movement != Movement::Seek {
+            self.steps[place] += 1;
+            self.found[place] += u64::from(entry_bytes.is_some());
+        } else if let Some(recorder) = self.recorder() {
+            recorder.add(Ticker::NumberDbSeek, 1);
+            recorder.add(Ticker::NumberDbSeekFound, u64::from(entry_bytes.is_some()));
+            if let Some(begun_us) = watch {
+                recorder.record(Histogram::DbSeek, self.clock.monotonic_us().saturating_sub(begun_us));
+            }
+        }
+    }
+
+    /// Adds the counts of an iterator that is dropped.
+    pub(crate) fn end(&self, passed_entries: u64) {
+        let passed = passed_entries.saturating_sub(self.passed_before);
+        if let Some(perf) = PerfRecorder::of_thread() {
+            perf.add(PerfMetric::InternalKeySkippedCount, passed);
+        }
+        let Some(recorder) = self.recorder() else { return };
+        for (ticker, count) in [
+            (Ticker::NumberDbNext, self.steps[0]),
+            (Ticker::NumberDbNextFound, self.found[0]),
+            (Ticker::NumberDbPrev, self.steps[1]),
+            (Ticker::NumberDbPrevFound, self.found[1]),
+            (Ticker::IterBytesRead, self.bytes),
+            (Ticker::NumberIterSkip, passed),
+            (Ticker::NoIteratorDeleted, 1),
+        ] {
+            recorder.add(ticker, count);
+        }
+    }
+}

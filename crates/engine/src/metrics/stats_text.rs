@@ -1,0 +1,323 @@
+//! `cfstats` and `dbstats`, in RocksDB's form.
+
+use super::levels::{FamilyJobs, JobCounts};
+use std::fmt::Write as _;
+
+const GIB: f64 = 1_073_741_824.0;
+const MIB: f64 = 1_048_576.0;
+
+/// A level, or a sum of levels, as a row has it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LevelRow {
+    pub(crate) files: usize,
+    /// Files that are inputs of running compactions.
+    pub(crate) compacting: usize,
+    pub(crate) size_bytes: u64,
+    pub(crate) score: f64,
+}
+
+/// What `cfstats` is made of.
+#[derive(Debug)]
+pub(crate) struct FamilyStats<'a> {
+    pub(crate) name: &'a str,
+    /// From the first level to the deepest one that has, or had, tables.
+    pub(crate) rows: Vec<LevelRow>,
+    pub(crate) jobs: FamilyJobs,
+    /// What was told last.
+    pub(crate) before: FamilyJobs,
+    pub(crate) uptime_us: u64,
+    pub(crate) interval_us: u64,
+    pub(crate) blob_files: usize,
+    pub(crate) blob_bytes: u64,
+    pub(crate) blob_garbage_bytes: u64,
+    pub(crate) pending_compaction_bytes: u64,
+    /// The line of stalls.
+    pub(crate) stalls: String,
+    /// Lines about the block cache.
+    pub(crate) cache: String,
+}
+
+const COLUMNS: &str = "Files   Size     Score Read(GB)  Rn(GB) Rnp1(GB) Write(GB) WPreComp(GB) Wnew(GB) Moved(GB) W-Amp \
+                       Rd(MB/s) Wr(MB/s) Comp(sec) CompMergeCPU(sec) Comp(cnt) Avg(sec) KeyIn KeyDrop Rblob(GB) \
+                       Wblob(GB)";
+
+fn gib(bytes: u64) -> f64 {
+    bytes as f64 / GIB
+}
+
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+/// Bytes in the largest unit that leaves a number before the point, from KB on.
+fn human_bytes(bytes: u64) -> String {
+    let mut value = bytes as f64 / 1024.0;
+    let mut units = ["KB", "MB", "GB", "TB"].into_iter();
+    let mut unit = units.next().unwrap_or_default();
+    for next in units {
+        if value < 1024.0 {
+            break;
+        }
+        (value, unit) = (value / 1024.0, next);
+    }
+    format!("{value:.2} {unit}")
+}
+
+/// Numbers from 10,000 on in thousands, and so forth.
+fn human_number(number: u64) -> String {
+    match number {
+        0..10_000 => number.to_string(),
+        10_000..10_000_000 => format!("{}K", number / 1_000),
+        10_000_000..10_000_000_000 => format!("{}M", number / 1_000_000),
+        _ => format!("{}G", number / 1_000_000_000),
+    }
+}
+
+/// `ingested`: what the bytes written are compared with. `seconds`: those that the rates are of.
+fn write_row(out: &mut String, name: &str, level: LevelRow, counts: JobCounts, ingested: u64, seconds: f64) {
+    let read = counts.read_above + counts.read_there;
+    let own_seconds = counts.us as f64 / 1e6;
+    let new = counts.written as f64 - counts.read_there as f64;
+    let _ = writeln!(
+        out,
+        "{name:>4} {:>6}/{:<3} {:>10} {:>5.1} {:>8.1} {:>7.1} {:>8.1} {:>9.1} {:>9.1} {:>8.1} {:>9.1} {:>5.1} {:>8.1} \
+         {:>8.1} {:>9.2} {:>17.2} {:>9} {:>8.3} {:>7} {:>6} {:>9.1} {:>9.1}",
+        level.files,
+        level.compacting,
+        human_bytes(level.size_bytes),
+        level.score,
+        gib(read + counts.blob_read),
+        gib(counts.read_above),
+        gib(counts.read_there),
+        gib(counts.written + counts.blob_written),
+        0.0,
+        new / GIB,
+        gib(counts.moved),
+        ratio((counts.written + counts.blob_written) as f64, ingested as f64),
+        ratio((read + counts.blob_read) as f64 / MIB, seconds),
+        ratio((counts.written + counts.blob_written) as f64 / MIB, seconds),
+        own_seconds,
+        0.0,
+        counts.jobs,
+        ratio(own_seconds, counts.jobs as f64),
+        human_number(counts.entries),
+        human_number(counts.dropped),
+        gib(counts.blob_read),
+        gib(counts.blob_written),
+    );
+}
+
+fn write_head(out: &mut String, name: &str, first: &str) {
+    let columns = format!("{first:<8} {COLUMNS}");
+    let _ = writeln!(out, "\n** Compaction Stats [{name}] **\n{columns}\n{}", "-".repeat(columns.len()));
+}
+
+/// The text of `cfstats` without histograms.
+pub(crate) fn family(stats: &FamilyStats<'_>) -> String {
+    let mut out = String::new();
+    let ingested = |jobs: &FamilyJobs| jobs.flushes.written + jobs.flushes.blob_written;
+    let seconds = |counts: JobCounts| counts.us as f64 / 1e6;
+    write_head(&mut out, stats.name, "Level");
+    let counts_of = |level: usize| stats.jobs.levels.get(level).copied().unwrap_or_default();
+    for (level, row) in stats.rows.iter().enumerate() {
+        let counts = counts_of(level);
+        if row.files == 0 && counts == JobCounts::default() {
+            continue;
+        }
+        let from = if level == 0 { ingested(&stats.jobs) } else { counts.read_above + counts.blob_read };
+        write_row(&mut out, &format!("L{level}"), *row, counts, from, seconds(counts));
+    }
+    let sum = stats.rows.iter().fold(LevelRow::default(), |sum, row| LevelRow {
+        files: sum.files + row.files,
+        compacting: sum.compacting + row.compacting,
+        size_bytes: sum.size_bytes + row.size_bytes,
+        score: 0.0,
+    });
+    let all = stats.jobs.all();
+    write_row(&mut out, "Sum", sum, all, ingested(&stats.jobs), seconds(all));
+    let interval = all.since(stats.before.all());
+    let ingested_since = ingested(&stats.jobs) - ingested(&stats.before);
+    write_row(&mut out, "Int", LevelRow::default(), interval, ingested_since, seconds(interval));
+    write_head(&mut out, stats.name, "Priority");
+    for (name, counts) in [("Low", stats.jobs.compactions), ("High", stats.jobs.flushes)] {
+        if counts.jobs > 0 {
+            write_row(&mut out, name, LevelRow::default(), counts, 0, seconds(counts));
+        }
+    }
+    let used = stats.blob_bytes.saturating_sub(stats.blob_garbage_bytes);
+    let _ = writeln!(
+        out,
+        "\nBlob file count: {}, total size: {:.1} GB, garbage size: {:.1} GB, space amp: {:.1}\n",
+        stats.blob_files,
+        gib(stats.blob_bytes),
+        gib(stats.blob_garbage_bytes),
+        ratio(stats.blob_bytes as f64, used as f64),
+    );
+    let (up, since) = (stats.uptime_us as f64 / 1e6, stats.interval_us as f64 / 1e6);
+    let _ = writeln!(out, "Uptime(secs): {up:.1} total, {since:.1} interval");
+    let _ =
+        writeln!(out, "Flush(GB): cumulative {:.3}, interval {:.3}", gib(ingested(&stats.jobs)), gib(ingested_since));
+    for what in ["AddFile(GB): cumulative 0.000, interval 0.000"] {
+        let _ = writeln!(out, "{what}");
+    }
+    for what in ["Total Files", "L0 Files", "Keys"] {
+        let _ = writeln!(out, "AddFile({what}): cumulative 0, interval 0");
+    }
+    for (name, counts, within) in [("Cumulative", all, up), ("Interval", interval, since)] {
+        let (read, written) = (counts.read_above + counts.read_there, counts.written + counts.blob_written);
+        let _ = writeln!(
+            out,
+            "{name} compaction: {:.2} GB write, {:.2} MB/s write, {:.2} GB read, {:.2} MB/s read, {:.1} seconds",
+            gib(written),
+            ratio(written as f64 / MIB, within),
+            gib(read),
+            ratio(read as f64 / MIB, within),
+            seconds(counts),
+        );
+    }
+    let _ = writeln!(out, "Estimated pending compaction bytes: {}", stats.pending_compaction_bytes);
+    out.push_str(&stats.stalls);
+    out.push_str(&stats.cache);
+    out
+}
+
+/// What `dbstats` is made of: sums since the open.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WriteCounts {
+    pub(crate) batches: u64,
+    pub(crate) keys: u64,
+    pub(crate) groups: u64,
+    pub(crate) bytes: u64,
+    pub(crate) logged_batches: u64,
+    pub(crate) log_bytes: u64,
+    pub(crate) syncs: u64,
+    pub(crate) stall_us: u64,
+}
+
+impl WriteCounts {
+    fn since(self, earlier: Self) -> Self {
+        Self {
+            batches: self.batches - earlier.batches,
+            keys: self.keys - earlier.keys,
+            groups: self.groups - earlier.groups,
+            bytes: self.bytes - earlier.bytes,
+            logged_batches: self.logged_batches - earlier.logged_batches,
+            log_bytes: self.log_bytes - earlier.log_bytes,
+            syncs: self.syncs - earlier.syncs,
+            stall_us: self.stall_us - earlier.stall_us,
+        }
+    }
+}
+
+/// The text of `dbstats`: since the open, and since it was told last.
+pub(crate) fn database(
+    all: WriteCounts,
+    before: WriteCounts,
+    uptime_us: u64,
+    interval_us: u64,
+    stalls: &str,
+) -> String {
+    let mut out = String::from("\n** DB Stats **\n");
+    let (up, since) = (uptime_us as f64 / 1e6, interval_us as f64 / 1e6);
+    let _ = writeln!(out, "Uptime(secs): {up:.1} total, {since:.1} interval");
+    let interval = all.since(before);
+    for (name, counts, within) in [("Cumulative", all, up), ("Interval", interval, since)] {
+        let ingested = if name == "Interval" {
+            format!("{:.2} MB", counts.bytes as f64 / MIB)
+        } else {
+            format!("{:.2} GB", gib(counts.bytes))
+        };
+        let _ = writeln!(
+            out,
+            "{name} writes: {} writes, {} keys, {} commit groups, {:.1} writes per commit group, ingest: {ingested}, \
+             {:.2} MB/s",
+            human_number(counts.batches),
+            human_number(counts.keys),
+            human_number(counts.groups),
+            ratio(counts.batches as f64, counts.groups as f64),
+            ratio(counts.bytes as f64 / MIB, within),
+        );
+        let _ = writeln!(
+            out,
+            "{name} WAL: {} writes, {} syncs, {:.2} writes per sync, written: {:.2} GB, {:.2} MB/s",
+            human_number(counts.logged_batches),
+            human_number(counts.syncs),
+            counts.logged_batches as f64 / counts.syncs.max(1) as f64,
+            gib(counts.log_bytes),
+            ratio(counts.log_bytes as f64 / MIB, within),
+        );
+        let (seconds, part) = (counts.stall_us / 1_000_000, counts.stall_us % 1_000_000);
+        let _ = writeln!(
+            out,
+            "{name} stall: {:02}:{:02}:{}.{:03} H:M:S, {:.1} percent",
+            seconds / 3600,
+            seconds / 60 % 60,
+            seconds % 60,
+            part / 1000,
+            100.0 * ratio(counts.stall_us as f64 / 1e6, within),
+        );
+    }
+    out.push_str(stalls);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A flush by RocksDB 11.8.1, as it told of it.
+    #[test]
+    fn rows_are_rocksdbs() {
+        let mut out = String::new();
+        let level = LevelRow { files: 1, compacting: 0, size_bytes: 11_368, score: 0.2 };
+        let counts = JobCounts { jobs: 1, written: 11_484, entries: 1000, us: 1957, ..JobCounts::default() };
+        write_row(&mut out, "L0", level, counts, 11_484, 1957.0 / 1e6);
+        let expected = "  L0      1/0     11.10 KB   0.2      0.0     0.0      0.0       0.0       0.0      0.0       0.0   \
+                        1.0      0.0      5.6      0.00              0.00         1    0.002    1000      0       0.0       \
+                        0.0\n";
+        assert_eq!(out, expected);
+        let mut head = String::new();
+        write_head(&mut head, "default", "Level");
+        let expected = "\n** Compaction Stats [default] **\n\
+                        Level    Files   Size     Score Read(GB)  Rn(GB) Rnp1(GB) Write(GB) WPreComp(GB) Wnew(GB) \
+                        Moved(GB) W-Amp Rd(MB/s) Wr(MB/s) Comp(sec) CompMergeCPU(sec) Comp(cnt) Avg(sec) KeyIn KeyDrop \
+                        Rblob(GB) Wblob(GB)\n";
+        assert!(head.starts_with(expected), "{head}");
+        assert_eq!(head.lines().last().map(str::len), head.lines().nth_back(1).map(str::len));
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!([0, 9999, 10_000, 12_345_678].map(human_number), ["0", "9999", "10K", "12M"]);
+        assert_eq!([0, 11_368, 5 << 30].map(human_bytes), ["0.00 KB", "11.10 KB", "5.00 GB"]);
+    }
+
+    #[test]
+    fn a_database_is_told_since_its_open_and_since_the_last_time() {
+        let all = WriteCounts {
+            batches: 1000,
+            keys: 1000,
+            groups: 1000,
+            bytes: 48_400,
+            logged_batches: 1000,
+            log_bytes: 48_400,
+            stall_us: 3_661_002_000,
+            ..WriteCounts::default()
+        };
+        let text = database(all, WriteCounts { batches: 350, ..WriteCounts::default() }, 26_500, 13_000, "stalls\n");
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[2], "Uptime(secs): 0.0 total, 0.0 interval");
+        assert_eq!(
+            lines[3],
+            "Cumulative writes: 1000 writes, 1000 keys, 1000 commit groups, 1.0 writes per commit group, ingest: 0.00 \
+             GB, 1.74 MB/s"
+        );
+        assert_eq!(
+            lines[4],
+            "Cumulative WAL: 1000 writes, 0 syncs, 1000.00 writes per sync, written: 0.00 GB, 1.74 MB/s"
+        );
+        assert!(lines[5].starts_with("Cumulative stall: 01:01:1.002 H:M:S, "), "{}", lines[5]);
+        assert!(lines[6].starts_with("Interval writes: 650 writes, "), "{}", lines[6]);
+        assert_eq!(lines[9], "stalls");
+    }
+}

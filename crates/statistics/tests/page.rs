@@ -1,0 +1,39 @@
+//! The tables of names in docs/statistics.md are those of the code.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use ferrock_statistics::{Histogram, PerfMetric, Ticker};
+use std::fmt::Write as _;
+use std::path::Path;
+
+const MARK: &str = "<!-- tables -->\n";
+
+fn table(title: &str, rows: impl Iterator<Item = (&'static str, bool, &'static str)> + Clone) -> String {
+    let counted = rows.clone().filter(|row| row.1).count();
+    let mut out =
+        format!("\n### {title}: {counted} of {} count\n\n| name | counts |\n|---|---|\n", rows.clone().count());
+    for (name, is_counted, text) in rows {
+        let text = if is_counted { text.to_owned() } else { format!("- {text}") };
+        writeln!(out, "| `{name}` | {text} |").unwrap();
+    }
+    out
+}
+
+fn tables() -> String {
+    let tickers = Ticker::ALL.iter().map(|one| (one.name(), one.is_counted(), one.description()));
+    let histograms = Histogram::ALL.iter().map(|one| (one.name(), one.is_counted(), one.description()));
+    let metrics = PerfMetric::ALL.iter().map(|one| (one.name(), one.is_counted(), one.description()));
+    table("Tickers", tickers) + &table("Histograms", histograms) + &table("Sums of threads", metrics)
+}
+
+#[test]
+fn the_page_has_the_names_of_the_code() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/statistics.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (head, found) = page.split_once(MARK).unwrap();
+    let expected = tables();
+    if std::env::var_os("FERROCK_WRITE_DOCS").is_some() {
+        std::fs::write(&path, format!("{head}{MARK}{expected}")).unwrap();
+        return;
+    }
+    assert!(found == expected, "docs/statistics.md is outdated: run this test with FERROCK_WRITE_DOCS=1");
+}
