@@ -119,9 +119,6 @@ unsafe fn compact_files(
     info: *mut rocksdb_compactionjobinfo_t,
     (names_out, num_names_out): (*mut *mut *mut c_char, *mut usize),
 ) -> Result<()> {
-    if !info.is_null() {
-        return Err(Error::not_supported("compaction_job_info is not built yet: pass a null pointer"));
-    }
     // SAFETY: as for this function.
     let options = unsafe { borrow_or(options, &DEFAULT_OPTIONS) }.to_compact()?;
     // SAFETY: as for this function.
@@ -131,7 +128,16 @@ unsafe fn compact_files(
         return Err(Error::invalid_argument("Output level cannot be negative."));
     };
     let output_path_id = u32::try_from(order.output_path_id).ok();
-    let made = db.db.compact_files_cf(family, &names, output_level, output_path_id, &options)?;
+    let made = if info.is_null() {
+        db.db.compact_files_cf(family, &names, output_level, output_path_id, &options)?
+    } else {
+        let (made, told) = db.db.compact_files_with_info_cf(family, &names, output_level, output_path_id, &options)?;
+        // SAFETY: as for this function.
+        if let Some(info) = unsafe { info.as_mut() } {
+            *info = rocksdb_compactionjobinfo_t::new(&told);
+        }
+        made
+    };
     // SAFETY: as for this function.
     unsafe {
         put(num_names_out, made.len());

@@ -1,6 +1,6 @@
 //! Opening, closing and destroying databases.
 
-use crate::event_listener::Attached;
+use crate::event_listener::{Attached, WithHandle};
 use crate::family_handle::{count_of, rocksdb_column_family_handle_t};
 use crate::handle::{borrow, give, take};
 use crate::memory;
@@ -149,8 +149,19 @@ fn open(
     db_options.components.listeners.extend(told);
     let opened = open_with(db_options, path, families, mode);
     let db = opened.as_ref().ok().map(|(db, _)| db);
-    listeners.iter().for_each(|listener| listener.attach(db));
+    listeners.iter().for_each(|listener| listener.attach(db.map(handle_for_listeners)));
     opened
+}
+
+/// Handles of a database for its listeners, which do not keep it open.
+fn handle_for_listeners(db: &rocksdb_t) -> WithHandle {
+    let (weak, default) = (db.db.downgrade(), db.default.clone());
+    Box::new(move |call| {
+        if let Some(db) = weak.upgrade() {
+            let mut handle = rocksdb_t { db, default: default.clone() };
+            call((&raw mut handle).cast());
+        }
+    })
 }
 
 fn open_with(

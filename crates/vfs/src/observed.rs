@@ -5,10 +5,10 @@
 //! truncate                                                                   ---> append, flush, sync, close
 //! ```
 //!
-//! The wrapper hands out no descriptor, so a ring reads its files through [`RandomAccessFile::read_at`], and each read is
-//! seen where it is made. Bytes of a mapping are read without a call, and not seen. Nor is what the file system below
-//! does within an operation, as the write-back that `bytes_per_sync` asks for. Opens, removals, renames and directories
-//! are no operations on a file.
+//! The wrapper hands out no descriptor, so a ring reads its files through [`RandomAccessFile::read_at`], and each read
+//! is seen where it is made. Bytes of a mapping are read without a call, and not seen. Nor is what the file system
+//! below does within an operation, as the write-back that `bytes_per_sync` asks for. Opens, removals, renames and
+//! directories are no operations on a file.
 //!
 //! The observer is called on the thread of the operation, behind it, with whatever locks that thread holds.
 

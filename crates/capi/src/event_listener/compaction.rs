@@ -31,7 +31,7 @@ pub struct rocksdb_compactionjobinfo_t {
 }
 
 impl rocksdb_compactionjobinfo_t {
-    pub(super) fn new(info: &CompactionJobInfo) -> Self {
+    pub(crate) fn new(info: &CompactionJobInfo) -> Self {
         let infos =
             |infos: &[CompactionFileInfo]| infos.iter().map(|info| rocksdb_compaction_file_info_t(*info)).collect();
         let properties = info.table_properties.iter();

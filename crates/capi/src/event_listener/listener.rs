@@ -1,26 +1,26 @@
 //! The listener: callbacks of the caller's, attached to each database that is opened with it.
 //!
-//! A callback gets a handle of its database that lives while it runs, and does not keep the database open. An event of a
-//! database that is being opened waits until there is such a handle.
+//! A callback gets a handle of its database that lives while it runs, and does not keep the database open. An event of
+//! a database that is being opened waits until there is such a handle.
 
 use super::compaction::{rocksdb_compactionjobinfo_t, rocksdb_subcompactionjobinfo_t};
 use super::flush::rocksdb_flushjobinfo_t;
 use super::memtable::{rocksdb_memtableinfo_t, rocksdb_writestallinfo_t};
 use crate::callback::{Destructor, State};
-use crate::db::rocksdb_t;
 use crate::error::save;
-use crate::handle::{give, take};
-use crate::not_built::ingest::rocksdb_externalfileingestioninfo_t;
-use crate::options::rocksdb_options_t;
+use crate::handle::give;
 use ferrock::{
-    BackgroundErrorReason, ColumnFamily, CompactionJobInfo, Error, EventListener, FlushJobInfo, MemTableInfo,
-    SubcompactionJobInfo, WeakDb, WriteStallInfo,
+    BackgroundErrorReason, CompactionJobInfo, Error, EventListener, FlushJobInfo, MemTableInfo, SubcompactionJobInfo,
+    WriteStallInfo,
 };
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, OnceLock};
 
-/// state, database, info
-type OnJob<T> = unsafe extern "C" fn(*mut c_void, *mut rocksdb_t, *const T);
+/// state, database (a `rocksdb_t`), info
+type OnJob<T> = unsafe extern "C" fn(*mut c_void, *mut c_void, *const T);
+
+/// Calls with a handle of the database, a `rocksdb_t` that lives through the call, if there is still a database.
+pub(crate) type WithHandle = Box<dyn Fn(&mut dyn FnMut(*mut c_void)) + Send + Sync>;
 
 /// state, info
 type OnInfo<T> = unsafe extern "C" fn(*mut c_void, *const T);
@@ -50,11 +50,17 @@ pub(crate) struct CallbackListener {
 /// A listener of the caller's, until options own it.
 pub struct rocksdb_eventlistener_t(Arc<CallbackListener>);
 
+impl rocksdb_eventlistener_t {
+    pub(super) fn into_shared(self) -> Arc<CallbackListener> {
+        self.0
+    }
+}
+
 /// A listener of one database.
 pub(crate) struct Attached {
     listener: Arc<CallbackListener>,
     /// `None` inside: the open failed.
-    db: OnceLock<Option<(WeakDb, ColumnFamily)>>,
+    db: OnceLock<Option<WithHandle>>,
 }
 
 impl Attached {
@@ -63,18 +69,17 @@ impl Attached {
     }
 
     /// The open ended.
-    pub(crate) fn attach(&self, db: Option<&rocksdb_t>) {
+    pub(crate) fn attach(&self, db: Option<WithHandle>) {
         // It is attached once.
-        let _ = self.db.set(db.map(|db| (db.db.downgrade(), db.default.clone())));
+        let _ = self.db.set(db);
     }
 
     fn call<T>(&self, callback: Option<OnJob<T>>, info: impl FnOnce() -> T) {
         let Some(callback) = callback else { return };
-        let Some((db, default)) = self.db.wait() else { return };
-        let Some(db) = db.upgrade() else { return };
-        let (mut db, info) = (rocksdb_t { db, default: default.clone() }, info());
+        let Some(with_handle) = self.db.wait() else { return };
+        let (state, info) = (self.listener.state.pointer(), info());
         // SAFETY: the contract about callbacks; everything handed over lives through the call.
-        unsafe { callback(self.listener.state.pointer(), &raw mut db, &raw const info) };
+        with_handle(&mut |db| unsafe { callback(state, db, &raw const info) });
     }
 
     fn tell<T>(&self, callback: Option<OnInfo<T>>, info: impl FnOnce() -> T) {
@@ -140,7 +145,7 @@ pub unsafe extern "C" fn rocksdb_eventlistener_create(
     on_subcompaction_begin: Option<OnInfo<rocksdb_subcompactionjobinfo_t>>,
     on_subcompaction_completed: Option<OnInfo<rocksdb_subcompactionjobinfo_t>>,
     // Nothing ingests files yet.
-    _on_external_file_ingested: Option<OnJob<rocksdb_externalfileingestioninfo_t>>,
+    _on_external_file_ingested: Option<OnJob<c_void>>,
     on_background_error: Option<OnBackgroundError>,
     on_stall_conditions_changed: Option<OnInfo<rocksdb_writestallinfo_t>>,
     on_memtable_sealed: Option<OnInfo<rocksdb_memtableinfo_t>>,
@@ -167,19 +172,6 @@ c_destructors! {
 }
 
 c_functions! {
-    /// Gives options a listener, which is handed over. Its state goes with the last options and databases that have it.
-    fn rocksdb_options_add_eventlistener(
-        options: *mut rocksdb_options_t,
-        eventlistener: *mut rocksdb_eventlistener_t,
-    ) {
-        // SAFETY: the contract: the listener is handed over.
-        let listener = unsafe { take(eventlistener) };
-        // SAFETY: the contract.
-        if let (Some(options), Some(listener)) = (unsafe { options.as_mut() }, listener) {
-            options.event_listeners.push(listener.0);
-        }
-    }
-
     /// Has the error count for nothing, where that is possible.
     fn rocksdb_reset_status(status_ptr: *mut rocksdb_status_ptr_t) {
         // SAFETY: the contract.

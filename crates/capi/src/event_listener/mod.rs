@@ -6,7 +6,7 @@
 //!
 //! | file | has |
 //! |---|---|
-//! | `listener.rs` | the listener |
+//! | `listener.rs`, `owned.rs` | the listener, and how options come to own it |
 //! | `flush.rs`, `compaction.rs`, `job_stats.rs`, `memtable.rs` | getters of infos |
 //! | `table_properties.rs`, `blob_files.rs` | getters of what lies in infos |
 //!
@@ -105,10 +105,11 @@ mod flush;
 mod job_stats;
 mod listener;
 mod memtable;
+mod owned;
 mod table_properties;
 
 pub(crate) use compaction::rocksdb_compactionjobinfo_t;
-pub(crate) use listener::{Attached, CallbackListener, rocksdb_eventlistener_t};
+pub(crate) use listener::{Attached, CallbackListener, WithHandle, rocksdb_eventlistener_t};
 pub(crate) use table_properties::rocksdb_table_properties_t;
 
 /// Bytes that a getter gives, with a zero behind them.

@@ -24,7 +24,7 @@ mod collectors;
 mod compaction_service;
 mod files;
 mod indexed_batch;
-pub(crate) mod ingest;
+mod ingest;
 mod options;
 mod other;
 mod secondary;

@@ -55,9 +55,16 @@ static void test_compact_files(rocksdb_t* db) {
   CHECK(count == 2);
   char** made = NULL;
   size_t num_made = 0;
-  rocksdb_compact_files(db, options, (const char* const*)names, count, 2, -1, &made, &num_made, NULL, &err);
+  rocksdb_compactionjobinfo_t* info = rocksdb_compactionjobinfo_create();
+  rocksdb_compact_files(db, options, (const char* const*)names, count, 2, -1, &made, &num_made, info, &err);
   OK();
   CHECK(num_made == 1 && strstr(made[0], ".sst") && level_of_first(db) == 2);
+  CHECK(rocksdb_compactionjobinfo_input_files_count(info) == 2 && rocksdb_compactionjobinfo_output_level(info) == 2);
+  size_t length = 0;
+  const char* output = rocksdb_compactionjobinfo_output_file_at(info, 0, &length);
+  CHECK(length == strlen(made[0]) && !memcmp(output, made[0], length));
+  CHECK(rocksdb_compactionjobinfo_output_records(info) == 2);
+  rocksdb_compactionjobinfo_destroy(info);
   rocksdb_compact_files_output_file_names_destroy(made, num_made);
 
   /* They are gone. */

@@ -20,7 +20,7 @@ use ferrock_tree::compaction::choice::{CompactionChoice, CompactionKind, Compact
 use ferrock_tree::compaction::picker::{self, PickerInput};
 use ferrock_tree::job::{CompactionJob, JobOutput};
 use ferrock_tree::version::Version;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// An automatic compaction of a family that does not conflict with those that run, and fits into the space there is.
 pub(super) fn pick_compaction(
@@ -132,12 +132,14 @@ pub(super) struct Request<'a> {
     pub(super) max_subcompactions: u32,
     /// Which blob files it empties, where a caller decides that.
     pub(super) blob_collection: Option<(BlobGarbageCollectionPolicy, Option<f64>)>,
+    /// Takes what listeners are told of its end.
+    pub(super) told: Option<&'a OnceLock<CompactionJobInfo>>,
 }
 
 impl<'a> Request<'a> {
     /// As the options say.
     pub(super) fn of(stopped_by: StoppedBy<'a>) -> Self {
-        Self { stopped_by, max_subcompactions: 0, blob_collection: None }
+        Self { stopped_by, max_subcompactions: 0, blob_collection: None, told: None }
     }
 }
 
@@ -181,10 +183,14 @@ pub(super) fn compact(core: &DbCore, scheduled: &ScheduledCompaction, request: R
         recorder.add(Ticker::CompactionCancelled, 1);
     }
     core.events.tell_collected();
-    core.events.tell(|| {
+    let completed = || {
         let status = result.as_ref().map_or_else(|error| Err(error.clone()), |_| Ok(()));
-        Event::CompactionCompleted(info(result.as_ref().ok(), status))
-    });
+        info(result.as_ref().ok(), status)
+    };
+    if let Some(told) = request.told {
+        told.get_or_init(|| *completed());
+    }
+    core.events.tell(|| Event::CompactionCompleted(completed()));
     result
 }
 

@@ -43,7 +43,7 @@ pub(crate) fn create_column_family(
     let place = format!("column family {name}");
     notes.extend(options.settle_in(&core.options.load()).iter().map(|adjustment| format!("{place}: {adjustment}")));
     let header = dump::family_lines(name, &options);
-    let data = create_family(core, name, options)?;
+    let data = create_family(core, name, options).inspect_err(|_| core.events.tell_collected())?;
     core.events.log().header_once(&header);
     replace_option_notes(core, &place, &[""], notes);
     options_file::families_changed(core, are_default)?;
@@ -61,7 +61,7 @@ pub(crate) fn drop_column_family(core: &Arc<DbCore>, family: &ColumnFamily) -> R
         let (column_family_id, column_family) = (family.id(), family.name().to_owned());
         Event::ColumnFamilyHandleDeletionStarted(ColumnFamilyHandleInfo { column_family_id, column_family })
     });
-    drop_family(core, &family.data)?;
+    drop_family(core, &family.data).inspect_err(|_| core.events.tell_collected())?;
     replace_option_notes(core, &format!("column family {}", family.name()), &[""], Vec::new());
     let is_file_written = options_file::families_changed(core, true)?;
     let has_files = {
@@ -246,7 +246,7 @@ pub(crate) fn create_family(
         let direct = core.direct_place(id, &table_cache);
         let name = name.to_owned();
         let data = ColumnFamilyData::new(id, name, options, version, table_cache, blob_cache, memory, direct);
-        core.jobs.add_family(Arc::clone(&data), core.writes.logs().current_number());
+        core.jobs.add_family(Arc::clone(&data), core.writes.logs().current_number(), core.visible());
         let preserves_times = data.options.load().kept_times_secs() > 0;
         change_families(core, |families| families.insert(Arc::clone(&data)));
         if preserves_times {

@@ -192,7 +192,8 @@ fn discard(core: &DbCore, flushes: &[FamilyFlush]) {
     flushes.iter().for_each(|flush| core.files.discard(&flush.output.written));
 }
 
-/// Opens the tables, counts the flushes, and lets go of the memtables. Returns what listeners are told, if there are any.
+/// Opens the tables, counts the flushes, and lets go of the memtables. Returns what listeners are told, if there are
+/// any.
 pub(super) fn end_flushes(core: &DbCore, flushes: Vec<FamilyFlush>) -> Vec<Event> {
     let mut events = Vec::new();
     for flush in flushes {
@@ -382,7 +383,7 @@ pub(super) fn flush_families(
         tell_of_manual_flush(core, &targets, reason);
     }
     // No writer waits for the MANIFEST, and closing waits for this.
-    let released = release_logs(core)?;
+    let released = release_logs(core).inspect_err(|_| core.events.tell_collected())?;
     delete_logs(core, &released);
     drop(open);
     if options.wait { core.jobs.wait_for_flush(&targets) } else { Ok(()) }

@@ -94,6 +94,7 @@ fn compact_step(
         stopped_by: StoppedBy::Caller(options.canceled.as_ref()),
         max_subcompactions: options.max_subcompactions,
         blob_collection: Some((options.blob_garbage_collection_policy, options.blob_garbage_collection_age_cutoff)),
+        told: None,
     };
     let (mut begin, mut reached) = (begin.map(<[u8]>::to_vec), step.output_level);
     loop {

@@ -8,10 +8,12 @@ use crate::jobs::StoppedBy;
 use crate::options::CompactionOptions;
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::file_name::{self, FileKind, FileName};
+use ferrock_options::CompactionJobInfo;
 use ferrock_tree::compaction::picker::{FilesRequest, pick_files};
 use ferrock_tree::job::JobOutput;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// See [`Db::compact_files_cf`](super::Db::compact_files_cf).
 pub(super) fn compact_files(
@@ -21,6 +23,7 @@ pub(super) fn compact_files(
     output_level: usize,
     output_path_id: Option<u32>,
     options: &CompactionOptions,
+    told: Option<&OnceLock<CompactionJobInfo>>,
 ) -> Result<Vec<PathBuf>> {
     let data = &family.data;
     core.jobs.check_open()?;
@@ -39,7 +42,8 @@ pub(super) fn compact_files(
     if let Some(compression) = options.compression.filter(|compression| !compression.is_supported()) {
         return Err(Error::not_supported(format!("compression {} is not built", compression.option_name())));
     }
-    let wanted = Request { max_subcompactions: options.max_subcompactions, ..Request::of(stopped_by) };
+    let max_subcompactions = options.max_subcompactions;
+    let wanted = Request { max_subcompactions, told, ..Request::of(stopped_by) };
     let request = FilesRequest { numbers, output_level, output_path_id, options };
     in_turn(core, data, false, stopped_by, || {
         let job = core.jobs.begin_at_once(data, stopped_by, |running| {

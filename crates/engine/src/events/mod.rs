@@ -142,8 +142,8 @@ impl Events {
         }
     }
 
-    /// As [`tell_collected`](Self::tell_collected), and waits for another thread that does so: what the caller tells next
-    /// comes behind all of it.
+    /// As [`tell_collected`](Self::tell_collected), and waits for another thread that does so: what the caller tells
+    /// next comes behind all of it.
     pub(crate) fn tell_collected_first(&self) {
         while self.collected.has_events() && !self.is_deferring() {
             self.tell_collected_now();

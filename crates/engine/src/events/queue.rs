@@ -38,8 +38,8 @@ impl EventQueue {
         self.has_events.load(Ordering::Acquire)
     }
 
-    /// True for the caller that has to see to it that [`tell_all`](Self::tell_all) is called: events wait, and no thread
-    /// tells them.
+    /// True for the caller that has to see to it that [`tell_all`](Self::tell_all) is called: events wait, and no
+    /// thread tells them.
     pub(super) fn begin(&self) -> bool {
         let mut state = self.state.lock();
         let begins = !state.is_telling && !state.waiting.is_empty();

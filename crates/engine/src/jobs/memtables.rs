@@ -175,9 +175,10 @@ impl JobScheduler {
         self.lock().families.keys().copied().collect()
     }
 
-    /// A new family, whose memtable begins with the log `log_number`.
-    pub(crate) fn add_family(&self, data: Arc<ColumnFamilyData>, log_number: FileNumber) {
-        self.lock().families.insert(data.id, FamilyJobs::new(data, log_number));
+    /// A new family, whose memtable begins with the log `log_number` and behind the number `visible`.
+    pub(crate) fn add_family(&self, data: Arc<ColumnFamilyData>, log_number: FileNumber, visible: SequenceNumber) {
+        let family = FamilyJobs { memtable_earliest: visible, ..FamilyJobs::new(data, log_number) };
+        self.lock().families.insert(family.data.id, family);
     }
 
     /// Forgets a family; writers do not wait for it any more. Jobs that run for it end with an error that counts for

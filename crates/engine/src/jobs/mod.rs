@@ -561,8 +561,8 @@ impl JobScheduler {
         Ok(HoldsOpen(self))
     }
 
-    /// As [`hold_open`](Self::hold_open), for a job that runs and is about to end: closing waits until it has told listeners
-    /// of that. `None` where there are no listeners.
+    /// As [`hold_open`](Self::hold_open), for a job that runs and is about to end: closing waits until it has told
+    /// listeners of that. `None` where there are no listeners.
     pub(crate) fn hold_for_listeners(&self) -> Option<HoldsOpen<'_>> {
         self.events.has_listeners().then(|| {
             self.lock().holds += 1;

@@ -109,8 +109,8 @@ pub trait JobEnv: Sync {
     /// Called before a table or blob file is created, on the thread that writes it.
     fn note_file_begun(&self, _file: &FileBegun<'_>) {}
 
-    /// Called once for each file that was begun, on the same thread, when it is complete, or will not be. Of one that is
-    /// complete before [`note_output`](Self::note_output).
+    /// Called once for each file that was begun, on the same thread, when it is complete, or will not be. Of one that
+    /// is complete before [`note_output`](Self::note_output).
     fn note_file_ended(&self, _file: &FileEnded<'_>) {}
 
     /// Called when a part of a compaction begins, on its thread.

@@ -4,9 +4,11 @@ use super::Db;
 use crate::column_family::ColumnFamily;
 use crate::db::{background, named_files};
 use crate::options::{CompactionOptions, WaitForCompactOptions};
-use ferrock_base::{FileNumber, Result};
+use ferrock_base::{Error, ErrorKind, FileNumber, Result};
+use ferrock_options::CompactionJobInfo;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 impl Db {
     /// Compacts tables of a family into a level, on this thread, and waits for nothing but that. Tables are named as
@@ -49,7 +51,30 @@ impl Db {
     ) -> Result<Vec<PathBuf>> {
         let numbers = names.iter().map(|name| named_files::number_of(name.as_ref()));
         let numbers: BTreeSet<FileNumber> = numbers.collect::<Result<_>>()?;
-        named_files::compact_files(self.core(), family, &numbers, output_level, output_path_id, options)
+        named_files::compact_files(self.core(), family, &numbers, output_level, output_path_id, options, None)
+    }
+
+    /// As [`compact_files_cf`](Self::compact_files_cf), and returns what listeners are told of the end of the
+    /// compaction.
+    ///
+    /// # Errors
+    /// Those of [`compact_files_cf`](Self::compact_files_cf).
+    pub fn compact_files_with_info_cf(
+        &self,
+        family: &ColumnFamily,
+        names: &[impl AsRef<Path>],
+        output_level: usize,
+        output_path_id: Option<u32>,
+        options: &CompactionOptions,
+    ) -> Result<(Vec<PathBuf>, CompactionJobInfo)> {
+        let numbers = names.iter().map(|name| named_files::number_of(name.as_ref()));
+        let numbers: BTreeSet<FileNumber> = numbers.collect::<Result<_>>()?;
+        let told = OnceLock::new();
+        let core = self.core();
+        let made =
+            named_files::compact_files(core, family, &numbers, output_level, output_path_id, options, Some(&told))?;
+        let missing = || Error::new(ErrorKind::Aborted, "a compaction ended without a word of it");
+        Ok((made, told.into_inner().ok_or_else(missing)?))
     }
 
     /// Ends the compactions that callers asked for, which answer `Incomplete` and leave nothing behind, and refuses new
