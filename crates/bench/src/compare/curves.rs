@@ -21,8 +21,11 @@ use std::fmt::Write as _;
 
 /// Colours, and what has them. `:root` is the page, or the SVG that stands alone.
 pub(super) const COLOURS: &str = "\
-:root { color-scheme: light dark; --paper: #fff; --ink: #1b1b1b; --faint: #7773; --good: #1f6f4a; --other: #7a5a1e; --bad: #b03a2e }
-@media (prefers-color-scheme: dark) { :root { --paper: #16181b; --ink: #e4e4e4; --good: #5fc796; --other: #d9b062; --bad: #f08a7d } }
+:root { color-scheme: light dark; --paper: #fff; --ink: #1b1b1b; --faint: #7773 }
+:root { --good: #1f6f4a; --other: #7a5a1e; --bad: #b03a2e }
+@media (prefers-color-scheme: dark) {
+  :root { --paper: #16181b; --ink: #e4e4e4; --good: #5fc796; --other: #d9b062; --bad: #f08a7d }
+}
 svg text { fill: var(--ink) } .paper { fill: var(--paper) } .grid { stroke: var(--faint) } .one { stroke: var(--ink) }
 .rocksdb { fill: var(--other); stroke: var(--other) } .ferrock { fill: var(--good); stroke: var(--good) }
 .native { fill: var(--paper); stroke: var(--good) } .native polyline { stroke-dasharray: 6 4 }";
@@ -74,8 +77,8 @@ pub(super) fn draw(curves: &Curves) -> String {
 pub(super) fn standalone(plots: &[Curves]) -> String {
     let height = HEIGHT * plots.len() as f64;
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" \
-         font-family=\"sans-serif\" font-size=\"13\">\n<style>\n{COLOURS}\n</style>\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" \
+         height=\"{height}\" font-family=\"sans-serif\" font-size=\"13\">\n<style>\n{COLOURS}\n</style>\n\
          <rect class=\"paper\" width=\"{WIDTH}\" height=\"{height}\"/>\n"
     );
     for (at, curves) in plots.iter().enumerate() {
@@ -192,7 +195,8 @@ impl Axes {
         for (keys, cost) in &line.points {
             let _ = writeln!(
                 svg,
-                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\" stroke-width=\"2\"><title>{}, {} keys: {} µs</title></circle>",
+                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\" stroke-width=\"2\">\
+                 <title>{}, {} keys: {} µs</title></circle>",
                 self.x(*keys),
                 self.y(*cost),
                 escaped(&line.name),

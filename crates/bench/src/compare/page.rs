@@ -64,8 +64,8 @@ pub(super) fn page(sweep: &Sweep<'_>) -> String {
 /// Plots and table over the numbers of keys.
 fn over_numbers(sweep: &Sweep<'_>, page: &mut String) {
     page.push_str(
-        "<h2>Costs over the number of keys</h2>\n<p>CPU time of the whole process, and time within calls of the engine, \
-         an operation. The number of keys is on a logarithmic axis. Point at a dot for its figures.</p>\n",
+        "<h2>Costs over the number of keys</h2>\n<p>CPU time of the whole process, and time within calls of the \
+         engine, an operation. The number of keys is on a logarithmic axis. Point at a dot for its figures.</p>\n",
     );
     for plot in sweep.plots() {
         let _ = writeln!(page, "<div class=\"wide\">{}</div>", draw(&plot));
