@@ -122,6 +122,18 @@ fn several_numbers_of_keys() {
 }
 
 #[test]
+fn one_library_loads_for_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = ["--one-load", "--num=500,700", "--workloads=overwrite,readseq"];
+    let output = compare(directory.path(), &arguments);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&report["status"], report["sweep"].as_array().unwrap().len()), (&"OK".into(), 4));
+    assert!(report["sweep"][3]["ratios"]["native"]["cpu_us_per_operation"].as_f64() > Some(0.0), "{report}");
+    assert_empty(directory.path());
+}
+
+#[test]
 fn what_an_engine_does_wrong_is_found() {
     for (fault, workload, message) in [
         ("wrong-value", "readrandom", "never written"),

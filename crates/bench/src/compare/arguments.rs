@@ -35,6 +35,7 @@ value. CPU and bytes contain flushes and compactions that writes left to do.
 Several numbers of keys are measured one after the other, from the least. The reports then begin with one table over the
 numbers, the page with plots of what an operation costs. Files are written again after each number. A load and each
 reading of all rows take time with the number of keys: a hundred million want --timeout 3600, and tens of gigabytes.
+With --one-load there is one load for all columns.
 
 Where the machine does other work, only ratios mean something, and a row where `others` is far from 0 little.
 
@@ -72,6 +73,9 @@ pub struct Arguments {
     /// Leave out Ferrock's own interface, which is a third of the work.
     #[arg(long)]
     no_native: bool,
+    /// Have Ferrock's library alone load, and the others begin with copies of its databases: less to wait for.
+    #[arg(long)]
+    pub(super) one_load: bool,
     /// Threads of a workload.
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=64))]
     threads: u64,

@@ -32,7 +32,7 @@ pub(super) struct Session<'a> {
     file_system: Arc<dyn FileSystem>,
     clock: Arc<dyn Clock>,
     output: Output,
-    /// The release that wrote the databases of the other library, once one is loaded.
+    /// The release that wrote the databases of the other library, once a number of keys is measured.
     pub(super) other_version: Option<String>,
 }
 
@@ -70,12 +70,19 @@ impl<'a> Session<'a> {
     pub(super) fn run(&mut self, num: u64) -> Result<Vec<CellResult>> {
         let (rounds, columns) = (self.arguments.rounds(), self.arguments.columns());
         let keys = digits(num as f64);
-        for column in columns {
+        if self.arguments.one_load {
+            self.load(Column::Ferrock, num)?;
+        }
+        for column in columns.iter().copied() {
             self.output.working(&format!("loading {keys} keys, {}", column.name()));
-            self.load(*column, num)?;
+            if !self.arguments.one_load {
+                self.load(column, num)?;
+            } else if column != Column::Ferrock {
+                self.file_system.create_dir_all(&self.base(column))?;
+                self.copy(&self.base(Column::Ferrock), &self.base(column))?;
+            }
             self.output.bar().inc(1);
         }
-        self.other_version = self.version_of_base();
         let mut results = Vec::new();
         for workload in self.arguments.chosen() {
             for round in 0..rounds {
@@ -88,6 +95,7 @@ impl<'a> Session<'a> {
                 }
             }
         }
+        self.other_version = self.other_version.take().or_else(|| self.version_of_base());
         columns.iter().try_for_each(|column| removed(&self.base(*column)))?;
         Ok(results)
     }
@@ -106,7 +114,12 @@ impl<'a> Session<'a> {
         let version = text.lines().find_map(|line| line.trim().strip_prefix("rocksdb_version="))?.to_owned();
         // Ferrock writes the release whose files its own are like.
         let is_ferrock = text.to_lowercase().contains("ferrock");
-        Some(if is_ferrock { "another Ferrock".to_owned() } else { format!("RocksDB {version}") })
+        match (is_ferrock, self.arguments.one_load) {
+            (false, _) => Some(format!("RocksDB {version}")),
+            (true, false) => Some("another Ferrock".to_owned()),
+            // The copy may still have the OPTIONS file of the load.
+            (true, true) => None,
+        }
     }
 
     fn load(&self, column: Column, num: u64) -> Result<()> {
