@@ -80,6 +80,60 @@ fn tables_and_a_page() {
 }
 
 #[test]
+fn several_numbers_of_keys() {
+    let (directory, pages) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let [page, json, svg] = ["page.html", "figures.json", "plots.svg"].map(|name| pages.path().join(name));
+    let library = library();
+    let output = Command::new(env!("CARGO_BIN_EXE_ferrock"))
+        .args(["compare", "--num=2k,1000", "--rounds=1", "--workloads=readrandom,overwrite", "--no-native"])
+        .arg(format!("--rocksdb-lib={}", library.display()))
+        .arg(format!("--ferrock-lib={}", library.display()))
+        .arg(format!("--dir={}", directory.path().display()))
+        .args([format!("--html={}", page.display()), format!("--json={}", json.display())])
+        .arg(format!("--svg={}", svg.display()))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    for wanted in ["1,000 and 2,000 keys of 16 bytes", "CPU ratio", "\n1,000 keys of", "\n2,000 keys of"] {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+    let figures: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    let rows = figures["sweep"].as_array().unwrap();
+    let places: Vec<_> =
+        rows.iter().map(|row| (row["workload"].as_str().unwrap(), row["keys"].as_u64().unwrap())).collect();
+    assert_eq!(places, [("overwrite", 1000), ("overwrite", 2000), ("readrandom", 1000), ("readrandom", 2000)]);
+    for row in rows {
+        for column in ["rocksdb", "ferrock"] {
+            for figure in ["operations_per_second", "cpu_us_per_operation", "engine_us_per_operation"] {
+                assert!(row[column][figure].as_f64() > Some(0.0), "{column} {figure}: {row}");
+            }
+        }
+        assert!(row["ratios"]["ferrock"]["peak_memory_bytes"].as_f64() > Some(0.0) && row["native"].is_null(), "{row}");
+    }
+    let cells = |report: &Value| report["cells"].as_array().unwrap().len();
+    assert_eq!(figures["reports"].as_array().unwrap().iter().map(cells).collect::<Vec<_>>(), [4, 4]);
+    let (page, svg) = (std::fs::read_to_string(&page).unwrap(), std::fs::read_to_string(&svg).unwrap());
+    // Two plots of two panels of two lines, and a sample of each line in each plot.
+    assert_eq!((page.matches("<polyline").count(), svg.matches("<polyline").count()), (12, 12));
+    assert!(page.contains("Costs over the number of keys") && page.contains("</html>"));
+    assert!(svg.starts_with("<svg") && svg.contains(">overwrite<") && svg.contains(">2k<"), "{svg}");
+    assert_empty(directory.path());
+}
+
+#[test]
+fn one_library_loads_for_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = ["--one-load", "--num=500,700", "--workloads=overwrite,readseq"];
+    let output = compare(directory.path(), &arguments);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&report["status"], report["sweep"].as_array().unwrap().len()), (&"OK".into(), 4));
+    assert!(report["sweep"][3]["ratios"]["native"]["cpu_us_per_operation"].as_f64() > Some(0.0), "{report}");
+    assert_empty(directory.path());
+}
+
+#[test]
 fn what_an_engine_does_wrong_is_found() {
     for (fault, workload, message) in [
         ("wrong-value", "readrandom", "never written"),
@@ -134,7 +188,12 @@ fn what_cannot_be_done_says_what_to_do() {
     let option = compare(directory.path(), &["--options=no_such_option=1"]);
     assert_eq!(option.status.code(), Some(2), "{option:?}");
     assert!(said(&option).contains("no_such_option"), "{}", said(&option));
-    for wrong in [&["compare"][..], &["compare", "--rocksdb-lib=x", "--workloads=fast"], &["compare-cell"]] {
+    for wrong in [
+        &["compare"][..],
+        &["compare", "--rocksdb-lib=x", "--workloads=fast"],
+        &["compare", "--rocksdb-lib=x", "--svg=x.svg"],
+        &["compare-cell"],
+    ] {
         assert_eq!(ferrock(wrong).status.code(), Some(64), "{wrong:?}");
     }
     let list = ferrock(&["compare", "--list"]);

@@ -19,6 +19,8 @@ Examples:
                                           two builds of Ferrock: any library with RocksDB's C interface goes
   ferrock compare --rocksdb-lib librocksdb.so --num 20000000 --cache-mb 256 --compression lz4 --dir /mnt/nvme
                                           more data than fits into the cache, on a certain disk
+  ferrock compare --rocksdb-lib librocksdb.so --workloads readrandom --num 1M,3M,10M,30M --html growth.html
+                                          how do costs grow with the number of keys?
   ferrock compare --list                  the workloads, and what each does
 
 The columns: a library through RocksDB's C interface, Ferrock's library through the same interface, and Ferrock through
@@ -29,6 +31,11 @@ library's, pair by pair: the median of the rounds, with the lowest and the highe
 Every value that is read is compared in full, scans must give every row in order, and after writing all rows are read and
 checked. That is not timed: op/s are operations by the time within calls of the engine; a read contains one copy of the
 value. CPU and bytes contain flushes and compactions that writes left to do.
+
+Several numbers of keys are measured one after the other, from the least. The reports then begin with one table over the
+numbers, the page with plots of what an operation costs. Files are written again after each number. A load and each
+reading of all rows take time with the number of keys: a hundred million want --timeout 3600, and tens of gigabytes.
+With --one-load there is one load for all columns.
 
 Where the machine does other work, only ratios mean something, and a row where `others` is far from 0 little.
 
@@ -57,12 +64,18 @@ pub struct Arguments {
     /// List the workloads.
     #[arg(long)]
     pub(super) list: bool,
-    /// Keys [default: 200000 quick, 2000000 full].
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(100..=1_000_000_000))]
-    num: Option<u64>,
+    /// Keys, or several numbers of them; `k` and `M` may follow a number [default: 200000 quick, 2000000 full].
+    #[arg(long, value_name = "COUNT,...", value_delimiter = ',', value_parser = parse_num)]
+    num: Vec<u64>,
     /// Bytes of a value.
     #[arg(long, value_name = "BYTES", default_value = "100", value_parser = parse_value_size)]
     value_size: usize,
+    /// Leave out Ferrock's own interface, which is a third of the work.
+    #[arg(long)]
+    no_native: bool,
+    /// Have Ferrock's library alone load, and the others begin with copies of its databases: less to wait for.
+    #[arg(long)]
+    pub(super) one_load: bool,
     /// Threads of a workload.
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=64))]
     threads: u64,
@@ -99,6 +112,9 @@ pub struct Arguments {
     /// Also write a page with plots, which needs no other file.
     #[arg(long, value_name = "FILE")]
     pub(super) html: Option<PathBuf>,
+    /// Also write the plots over the numbers of keys, as one SVG that does not tell the machine.
+    #[arg(long, value_name = "FILE")]
+    pub(super) svg: Option<PathBuf>,
     /// What a column does wrong, for tests of this tool.
     #[arg(long, value_name = "COLUMN=FAULT", hide = true, value_parser = parse_fault)]
     pub(super) fault: Option<(Column, Fault)>,
@@ -204,9 +220,26 @@ impl Arguments {
         if self.suite == Suite::Quick { quick } else { full }
     }
 
-    pub(super) fn shape(&self) -> Shape {
+    /// The numbers of keys to measure, from the least, each once.
+    pub(super) fn numbers(&self) -> Vec<u64> {
+        if self.num.is_empty() {
+            return vec![self.of_suite(200_000, 2_000_000)];
+        }
+        let mut numbers = self.num.clone();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    }
+
+    /// The columns, in the order in which they run.
+    pub(super) fn columns(&self) -> &'static [Column] {
+        if self.no_native { &[Column::Rocksdb, Column::Ferrock] } else { &Column::ALL }
+    }
+
+    /// The work over a number of keys.
+    pub(super) fn shape(&self, num: u64) -> Shape {
         Shape {
-            num: self.num.unwrap_or_else(|| self.of_suite(200_000, 2_000_000)),
+            num,
             value_size: self.value_size,
             threads: self.threads,
             compression: self.compression,
@@ -299,6 +332,17 @@ fn parse_workload(text: &str) -> std::result::Result<&'static str, String> {
         .ok_or_else(|| "no such workload; `ferrock compare --list` names them".to_owned())
 }
 
+fn parse_num(text: &str) -> std::result::Result<u64, String> {
+    let (digits, unit) = match text.as_bytes().last() {
+        Some(b'k') => (&text[..text.len() - 1], 1_000),
+        Some(b'M') => (&text[..text.len() - 1], 1_000_000),
+        _ => (text, 1),
+    };
+    let num = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(unit));
+    let num = num.filter(|num| (100..=1_000_000_000).contains(num));
+    num.ok_or_else(|| "a number of keys, 100 to 1000000000, such as 500000, 500k or 3M".to_owned())
+}
+
 fn parse_value_size(text: &str) -> std::result::Result<usize, String> {
     check_value_size(text.parse().map_err(|_| "a number of bytes".to_owned())?)
 }
@@ -341,12 +385,34 @@ mod tests {
     #[test]
     fn suites_have_their_defaults() {
         let quick = parsed("--rocksdb-lib x.so").unwrap();
-        assert_eq!((quick.shape().num, quick.rounds(), quick.chosen().len()), (200_000, 3, 11));
+        assert_eq!((quick.numbers(), quick.rounds(), quick.chosen().len()), (vec![200_000], 3, 11));
         let full = parsed("--rocksdb-lib x.so --suite full --rounds 2").unwrap();
-        assert_eq!((full.shape().num, full.rounds(), full.chosen().len()), (2_000_000, 2, WORKLOADS.len()));
+        assert_eq!((full.numbers(), full.rounds(), full.chosen().len()), (vec![2_000_000], 2, WORKLOADS.len()));
         let two = parsed("--rocksdb-lib x.so --workloads ycsb-a,fillseq").unwrap();
         let names: Vec<_> = two.chosen().iter().map(|workload| workload.name).collect();
         assert_eq!(names, ["fillseq", "ycsb-a"]);
+    }
+
+    #[test]
+    fn numbers_of_keys_are_a_list() {
+        for (list, numbers) in [
+            ("1234", &[1234][..]),
+            ("3M,500k,1000,3000000", &[1000, 500_000, 3_000_000]),
+            ("1000M", &[1_000_000_000]),
+            ("1000 --num 2000", &[1000, 2000]),
+        ] {
+            assert_eq!(parsed(&format!("--rocksdb-lib x.so --num {list}")).unwrap().numbers(), numbers, "{list}");
+        }
+        for wrong in ["99", "1000,", "M", "1001M", "1K", "1m", "0.5M", "-1", "99999999999999999M", "1000;2000"] {
+            assert!(parsed(&format!("--rocksdb-lib x.so --num={wrong}")).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_column_can_be_left_out() {
+        assert_eq!(parsed("--rocksdb-lib x.so").unwrap().columns(), Column::ALL);
+        let two = parsed("--rocksdb-lib x.so --no-native").unwrap();
+        assert_eq!(two.columns(), [Column::Rocksdb, Column::Ferrock]);
     }
 
     #[test]
@@ -368,8 +434,8 @@ mod tests {
 
     #[test]
     fn a_process_gets_the_shape_that_was_asked_for() {
-        let line = "--rocksdb-lib x.so --num 1234 --compression lz4 --options max_background_jobs=4 --seconds 0.5";
-        let shape = parsed(line).unwrap().shape();
+        let line = "--rocksdb-lib x.so --compression lz4 --options max_background_jobs=4 --seconds 0.5";
+        let shape = parsed(line).unwrap().shape(1234);
         let words = ["cell", "--column=native", "--directory=d", "--workload=fillseq", "--round=1"].map(str::to_owned);
         let cell = CellLine::try_parse_from(words.into_iter().chain(shape.words())).unwrap().cell;
         assert_eq!(cell.shape.options(), shape.options());

@@ -116,6 +116,7 @@ impl Cell<'_> {
             "operations": measured.operations,
             "operations_per_second": count * 1e9 / spent,
             "engine_seconds": spent / 1e9,
+            "engine_us_per_operation": measured.engine_ns as f64 / 1e3 / count,
             "p50_us": percentile(50.0),
             "p90_us": percentile(90.0),
             "p99_us": percentile(99.0),

@@ -1,6 +1,7 @@
 //! The report as a page: one file, without scripts and without anything from elsewhere.
 //!
 //! ```text
+//! costs over keys   where several numbers of keys were measured: a plot and rows for each workload (curves.rs)
 //! ratios of op/s    a line per workload: a dot at the median, a bar from the lowest to the highest pair
 //! op/s, p99         a line per workload: a dot for each column, on a logarithmic axis
 //! tables            those of the terminal
@@ -10,24 +11,21 @@
 //! light or dark. Wide parts scroll by themselves, so that the page fits a narrow window.
 
 use super::arguments::Column;
+use super::curves::{COLOURS, draw, escaped, short};
 use super::report::{Ratio, Report};
+use super::sweep::Sweep;
 use crate::machine;
 use crate::plot::digits;
 use std::fmt::Write as _;
 
 const STYLE: &str = "\
-:root { color-scheme: light dark; --paper: #fff; --ink: #1b1b1b; --faint: #7773; --good: #1f6f4a; --other: #7a5a1e; --bad: #b03a2e }
-@media (prefers-color-scheme: dark) { :root { --paper: #16181b; --ink: #e4e4e4; --good: #5fc796; --other: #d9b062; --bad: #f08a7d } }
 body { background: var(--paper); color: var(--ink); font: 15px/1.45 system-ui, sans-serif; max-width: 1100px; margin: 0 auto; padding: 1rem }
-h1 { font-size: 1.4rem } h2 { font-size: 1.1rem; margin-top: 2rem }
+h1 { font-size: 1.4rem } h2 { font-size: 1.25rem; margin-top: 2.5rem } h3 { font-size: 1.1rem; margin-top: 2rem }
 .wide { overflow-x: auto } .trouble { color: var(--bad); font-weight: bold }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; white-space: nowrap }
 th, td { padding: .2rem .6rem; border-bottom: 1px solid var(--faint); text-align: right } th:first-child, td:first-child { text-align: left }
 p { overflow-wrap: anywhere }
-svg { display: block; max-width: 100%; height: auto; min-width: 560px }
-svg text { fill: var(--ink) } .grid { stroke: var(--faint) } .one { stroke: var(--ink) }
-.rocksdb { fill: var(--other); stroke: var(--other) } .ferrock { fill: var(--good); stroke: var(--good) }
-.native { fill: var(--paper); stroke: var(--good) }";
+svg { display: block; max-width: 100%; height: auto; min-width: 560px }";
 
 /// Pixels of the plot of ratios.
 const WIDTH: f64 = 900.0;
@@ -35,24 +33,56 @@ const LEFT: f64 = 150.0;
 const ROW: f64 = 30.0;
 
 /// The page.
-pub(super) fn page(report: &Report<'_>) -> String {
+pub(super) fn page(sweep: &Sweep<'_>) -> String {
     let mut page = String::new();
-    let other = escaped(&report.name(Column::Rocksdb));
+    let other = escaped(&sweep.other());
     let _ = write!(
         page,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>Ferrock beside {other}</title>\n<style>\n{STYLE}\n</style>\n</head>\n<body>\n<h1>Ferrock beside {other}</h1>\n\
-         <p>{}.</p>\n<p>{}.</p>\n",
-        escaped(&report.headline()),
+         <title>Ferrock beside {other}</title>\n<style>\n{COLOURS}\n{STYLE}\n</style>\n</head>\n<body>\n\
+         <h1>Ferrock beside {other}</h1>\n<p>{}.</p>\n<p>{}.</p>\n",
+        escaped(&sweep.headline()),
         escaped(&machine::describe()),
     );
-    for trouble in report.troubles(|_| true) {
+    for trouble in sweep.troubles(|_| true) {
         let _ = writeln!(page, "<p class=\"trouble\">{}</p>", escaped(&trouble));
     }
+    if sweep.is_over_numbers() {
+        over_numbers(sweep, &mut page);
+    }
+    for report in &sweep.reports {
+        if sweep.is_over_numbers() {
+            let _ = writeln!(page, "<h2>{} keys</h2>", digits(report.num as f64));
+        }
+        one_number(report, &other, &mut page);
+    }
+    page.push_str("</body>\n</html>\n");
+    page
+}
+
+/// Plots and table over the numbers of keys.
+fn over_numbers(sweep: &Sweep<'_>, page: &mut String) {
+    page.push_str(
+        "<h2>Costs over the number of keys</h2>\n<p>CPU time of the whole process, and time within calls of the \
+         engine, an operation. The number of keys is on a logarithmic axis. Point at a dot for its figures.</p>\n",
+    );
+    for plot in sweep.plots() {
+        let _ = writeln!(page, "<div class=\"wide\">{}</div>", draw(&plot));
+    }
+    page.push_str("<p>CPU time of an operation, from the least number of keys to the greatest:</p>\n<ul>\n");
+    for line in sweep.growth() {
+        let _ = writeln!(page, "<li>{}</li>", escaped(&line));
+    }
+    page.push_str("</ul>\n");
+    push_table(page, sweep.table());
+}
+
+/// Plots and tables of one number of keys.
+fn one_number(report: &Report<'_>, other: &str, page: &mut String) {
     let _ = write!(
         page,
-        "<h2>Operations a second over {other}'s</h2>\n<p>Median of the pairs, and the lowest and the highest. Filled: through the C \
+        "<h3>Operations a second over {other}'s</h3>\n<p>Median of the pairs, and the lowest and the highest. Filled: through the C \
          interface; hollow: through Ferrock's own. Right of 1, Ferrock is faster. Point at a dot for its figures.</p>\n<div class=\"wide\">{}</div>\n",
         ratios(report)
     );
@@ -61,25 +91,24 @@ pub(super) fn page(report: &Report<'_>) -> String {
     {
         let svg = dots(report, field, unit);
         let legend = "Green: Ferrock, filled through the C interface, hollow through its own; the other colour:";
-        let _ = write!(page, "<h2>{title}</h2>\n<p>{legend} {other}.</p>\n<div class=\"wide\">{svg}</div>\n");
+        let _ = write!(page, "<h3>{title}</h3>\n<p>{legend} {other}.</p>\n<div class=\"wide\">{svg}</div>\n");
     }
-    for (title, (captions, rows)) in [
+    for (title, table) in [
         ("Throughput", report.throughput()),
         ("Latency in microseconds", report.latencies()),
         ("Costs, Ferrock's over the other library's", report.costs()),
     ] {
-        let _ = write!(page, "<h2>{title}</h2>\n<div class=\"wide\"><table>\n<tr>{}</tr>\n", cells("th", &captions));
-        rows.iter().for_each(|row| {
-            let _ = writeln!(page, "<tr>{}</tr>", cells("td", row));
-        });
-        page.push_str("</table></div>\n");
+        let _ = writeln!(page, "<h3>{title}</h3>");
+        push_table(page, table);
     }
-    page.push_str("</body>\n</html>\n");
-    page
 }
 
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+fn push_table(page: &mut String, (captions, rows): (Vec<String>, Vec<Vec<String>>)) {
+    let _ = write!(page, "<div class=\"wide\"><table>\n<tr>{}</tr>\n", cells("th", &captions));
+    for row in &rows {
+        let _ = writeln!(page, "<tr>{}</tr>", cells("td", row));
+    }
+    page.push_str("</table></div>\n");
 }
 
 fn cells(element: &str, texts: &[String]) -> String {
@@ -165,15 +194,6 @@ fn dots(report: &Report<'_>, field: &str, unit: &str) -> String {
     lines.finish()
 }
 
-/// A round number in few characters.
-fn short(value: f64) -> String {
-    match value {
-        millions if millions >= 1e6 => format!("{}M", millions / 1e6),
-        thousands if thousands >= 1e3 => format!("{}k", thousands / 1e3),
-        small => format!("{}", (small * 100.0).round() / 100.0),
-    }
-}
-
 /// The plot of ratios; 1 is always on the axis.
 fn ratios(report: &Report<'_>) -> String {
     let columns = [(Column::Ferrock, -5.0), (Column::Native, 5.0)];
@@ -210,7 +230,8 @@ mod tests {
             result(Column::Ferrock, speed(2500.0)),
             result(Column::Native, Err(Bad::Crashed("by <signal> 6".to_owned()))),
         ];
-        let page = page(&Report::new(&arguments, &results, Some("A & B".to_owned())));
+        let report = || Report::new(&arguments, 200_000, &results, Some("A & B".to_owned()));
+        let page = page(&Sweep { reports: vec![report()] });
         for wanted in [
             "A &amp; B",
             "readrandom",
@@ -229,5 +250,26 @@ mod tests {
         }
         assert_eq!(page.matches("<table>").count(), page.matches("</table>").count());
         assert_eq!(page.matches("<svg").count(), 3);
+    }
+
+    #[test]
+    fn several_numbers_of_keys_have_a_plot_and_their_sections() {
+        let arguments = parsed("--rocksdb-lib=x.so --rounds=1 --no-native").unwrap();
+        let results = [Column::Rocksdb, Column::Ferrock].map(|column| {
+            let outcome = Ok(json!({"cpu_us_per_operation": 2.5, "engine_us_per_operation": 1.25}));
+            CellResult { workload: "readrandom", column, round: 0, outcome }
+        });
+        let report = |num| Report::new(&arguments, num, &results, Some("A & B".to_owned()));
+        let page = page(&Sweep { reports: vec![report(1000), report(30_000)] });
+        for wanted in [
+            "<h2>Costs over the number of keys</h2>",
+            "<h2>1,000 keys</h2>",
+            "<h2>30,000 keys</h2>",
+            "A &amp; B, 30,000 keys: 2.50 µs",
+            "<td>30,000</td>",
+        ] {
+            assert!(page.contains(wanted), "{wanted}: {page}");
+        }
+        assert_eq!((page.matches("<svg").count(), page.matches("</svg>").count()), (7, 7));
     }
 }

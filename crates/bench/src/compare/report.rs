@@ -1,4 +1,4 @@
-//! Figures of all cells: medians, ratios pair by pair, as tables and as JSON.
+//! Figures of all cells over one number of keys: medians, ratios pair by pair, as tables and as JSON.
 
 use super::arguments::{Arguments, Column};
 use crate::machine;
@@ -64,9 +64,11 @@ impl Ratio {
     }
 }
 
-/// All results.
+/// All results over one number of keys.
 pub(super) struct Report<'a> {
-    arguments: &'a Arguments,
+    pub(super) arguments: &'a Arguments,
+    /// The number of keys.
+    pub(super) num: u64,
     results: &'a [CellResult],
     /// The release that wrote the databases of the other library, as it says itself.
     pub(super) other_version: Option<String>,
@@ -87,10 +89,15 @@ const LATENCIES: [(&str, &str); 5] =
     [("p50_us", "p50"), ("p90_us", "p90"), ("p99_us", "p99"), ("p999_us", "p99.9"), ("max_us", "longest")];
 
 impl<'a> Report<'a> {
-    pub(super) fn new(arguments: &'a Arguments, results: &'a [CellResult], other_version: Option<String>) -> Self {
+    pub(super) fn new(
+        arguments: &'a Arguments,
+        num: u64,
+        results: &'a [CellResult],
+        other_version: Option<String>,
+    ) -> Self {
         let mut workloads: Vec<&str> = results.iter().map(|result| result.workload).collect();
         workloads.dedup();
-        Self { arguments, results, other_version, workloads }
+        Self { arguments, num, results, other_version, workloads }
     }
 
     /// A figure of a cell.
@@ -135,48 +142,46 @@ impl<'a> Report<'a> {
 
     /// What was measured, in a sentence, and on what.
     pub(super) fn headline(&self) -> String {
-        let shape = self.arguments.shape();
+        format!("{} keys of {}", digits(self.num as f64), self.conditions())
+    }
+
+    /// The sentence behind the number of keys.
+    pub(super) fn conditions(&self) -> String {
+        let shape = self.arguments.shape(self.num);
         let threads = if shape.threads == 1 { "one thread".to_owned() } else { format!("{} threads", shape.threads) };
-        format!(
-            "{} keys of 16 bytes with values of {}, {threads}, {} rounds; options {}",
-            digits(shape.num as f64),
-            shape.value_size,
-            self.arguments.rounds(),
-            shape.options()
-        )
+        let rounds = match self.arguments.rounds() {
+            1 => "one round".to_owned(),
+            rounds => format!("{rounds} rounds"),
+        };
+        format!("16 bytes with values of {}, {threads}, {rounds}; options {}", shape.value_size, shape.options())
     }
 
     /// The caption of ops/s, ratios and noise, and the rows below it.
     pub(super) fn throughput(&self) -> (Vec<String>, Vec<Vec<String>>) {
-        let [other, ferrock, native] = Column::ALL.map(|column| format!("{} op/s", self.name(column)));
-        let captions = [
-            "workload",
-            &other,
-            &ferrock,
-            "ratio",
-            "lowest .. highest",
-            &native,
-            "ratio",
-            "lowest .. highest",
-            "others",
-        ];
-        let rows = self.workloads.iter().map(|workload| {
-            let speed = |column| shown(self.median(workload, column, "operations_per_second"), digits);
-            let ratios = |column| {
-                let ratio = self.ratio(workload, column, "operations_per_second");
-                let range = |ratio: Ratio| format!("{:.2} .. {:.2}", ratio.lowest, ratio.highest);
-                [shown(ratio.map(|ratio| ratio.median), two_digits), ratio.map_or_else(dash, range)]
-            };
-            let others = Column::ALL.map(|column| self.median(workload, column, "other_cpus"));
-            let others = others.into_iter().flatten().reduce(f64::max);
-            let mut row = vec![(*workload).to_owned(), speed(Column::Rocksdb), speed(Column::Ferrock)];
-            row.extend(ratios(Column::Ferrock));
-            row.push(speed(Column::Native));
-            row.extend(ratios(Column::Native));
-            row.push(shown(others, two_digits));
+        let columns = self.arguments.columns();
+        let mut captions = vec!["workload".to_owned()];
+        for column in columns {
+            captions.push(format!("{} op/s", self.name(*column)));
+            if *column != Column::Rocksdb {
+                captions.extend(["ratio", "lowest .. highest"].map(str::to_owned));
+            }
+        }
+        captions.push("others".to_owned());
+        let row = |workload: &&str| {
+            let mut row = vec![(*workload).to_owned()];
+            for column in columns {
+                row.push(shown(self.median(workload, *column, "operations_per_second"), digits));
+                if *column != Column::Rocksdb {
+                    let ratio = self.ratio(workload, *column, "operations_per_second");
+                    let range = |ratio: Ratio| format!("{:.2} .. {:.2}", ratio.lowest, ratio.highest);
+                    row.extend([shown(ratio.map(|ratio| ratio.median), two_digits), ratio.map_or_else(dash, range)]);
+                }
+            }
+            let others = columns.iter().filter_map(|column| self.median(workload, *column, "other_cpus"));
+            row.push(shown(others.reduce(f64::max), two_digits));
             row
-        });
-        (captions.map(str::to_owned).to_vec(), rows.collect())
+        };
+        (captions, self.workloads.iter().map(row).collect())
     }
 
     /// Latencies in microseconds, a row for each column.
@@ -186,7 +191,7 @@ impl<'a> Report<'a> {
             let figures = LATENCIES.map(|(field, _)| shown(self.median(workload, column, field), digits));
             [workload.to_owned(), self.name(column)].into_iter().chain(figures).collect()
         };
-        (captions.map(str::to_owned).collect(), self.rows_of(&Column::ALL).map(row).collect())
+        (captions.map(str::to_owned).collect(), self.rows_of(self.arguments.columns()).map(row).collect())
     }
 
     /// Costs of Ferrock over the other library's, a row for each way to call it.
@@ -197,7 +202,7 @@ impl<'a> Report<'a> {
             let figures = COSTS.map(|cost| shown(ratio(cost), two_digits));
             [workload.to_owned(), self.name(column)].into_iter().chain(figures).collect()
         };
-        (captions.map(str::to_owned).collect(), self.rows_of(&[Column::Ferrock, Column::Native]).map(row).collect())
+        (captions.map(str::to_owned).collect(), self.rows_of(&self.arguments.columns()[1..]).map(row).collect())
     }
 
     /// Each workload with each of the columns.
@@ -206,27 +211,19 @@ impl<'a> Report<'a> {
     }
 
     pub(super) fn to_text(&self) -> String {
-        let table = |(captions, rows): (Vec<String>, Vec<Vec<String>>), is_by_engine: bool| {
-            let mut table = Table::new();
-            table.load_preset(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
-            table.set_header(captions).add_rows(rows);
-            let texts = if is_by_engine { 2 } else { 1 };
-            table.column_iter_mut().skip(texts).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-            table.to_string()
-        };
         format!(
             "{}\n{}\n\nOperations a second, and Ferrock's over the other library's, pair by pair\n{}\n\n\
              Latency in microseconds\n{}\n\nCosts, Ferrock's over the other library's\n{}",
             self.headline(),
             machine::describe(),
-            table(self.throughput(), false),
-            table(self.latencies(), true),
-            table(self.costs(), true),
+            table(self.throughput(), 1),
+            table(self.latencies(), 2),
+            table(self.costs(), 2),
         )
     }
 
     pub(super) fn to_json(&self) -> Value {
-        let shape = self.arguments.shape();
+        let shape = self.arguments.shape(self.num);
         let cells = self.results.iter().map(|result| {
             let mut cell = json!({"workload": result.workload, "column": result.column.name(), "round": result.round});
             match &result.outcome {
@@ -262,7 +259,16 @@ impl<'a> Report<'a> {
     }
 }
 
-fn two_digits(value: f64) -> String {
+/// Captions and rows as a table; the first columns are texts, the others numbers.
+pub(super) fn table((captions, rows): (Vec<String>, Vec<Vec<String>>), texts: usize) -> String {
+    let mut table = Table::new();
+    table.load_preset(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(captions).add_rows(rows);
+    table.column_iter_mut().skip(texts).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    table.to_string()
+}
+
+pub(super) fn two_digits(value: f64) -> String {
     format!("{value:.2}")
 }
 
@@ -270,7 +276,7 @@ fn dash() -> String {
     "-".to_owned()
 }
 
-fn shown(value: Option<f64>, text: impl Fn(f64) -> String) -> String {
+pub(super) fn shown(value: Option<f64>, text: impl Fn(f64) -> String) -> String {
     value.map_or_else(dash, text)
 }
 
@@ -309,7 +315,7 @@ mod tests {
             results.push(result(Column::Native, round, native));
         }
         results[7].outcome = Err(Bad::Wrong("key 3".to_owned()));
-        let report = Report::new(&arguments, &results, Some("RocksDB 1.2.3".to_owned()));
+        let report = Report::new(&arguments, 200_000, &results, Some("RocksDB 1.2.3".to_owned()));
         let ratio = report.ratio("readrandom", Column::Ferrock, "operations_per_second").unwrap();
         assert_eq!(ratio, Ratio { median: 2.5, lowest: 2.0, highest: 3.0 });
         assert_eq!(report.ratio("readrandom", Column::Ferrock, "written_bytes"), None);

@@ -1,10 +1,11 @@
 //! The process that starts the others: loads a database for each column, runs the cells in turns, and gathers what they
 //! print.
 
-use super::arguments::{Arguments, CellArguments, Column, Shape};
+use super::arguments::{Arguments, CellArguments, Column};
 use super::report::{Bad, CellResult};
 use super::workload::{LOAD, Start, Workload};
 use crate::output::Output;
+use crate::plot::digits;
 use ferrock_base::clock::{Clock, SystemClock};
 use ferrock_base::random::Random;
 use ferrock_console::failure::{Failure, Result};
@@ -21,15 +22,18 @@ pub const CELL_COMMAND: &str = "compare-cell";
 /// How often a running process is looked at.
 const POLL: Duration = Duration::from_millis(5);
 
+/// The column of a process, its number of keys, its round.
+type Place = (Column, u64, u32);
+
 pub(super) struct Session<'a> {
     arguments: &'a Arguments,
-    shape: Shape,
     libraries: [PathBuf; 2],
     root: PathBuf,
     file_system: Arc<dyn FileSystem>,
     clock: Arc<dyn Clock>,
     output: Output,
-    pub(super) results: Vec<CellResult>,
+    /// The release that wrote the databases of the other library, once a number of keys is measured.
+    pub(super) other_version: Option<String>,
 }
 
 impl Drop for Session<'_> {
@@ -49,43 +53,60 @@ impl<'a> Session<'a> {
         let root = arguments.dir.clone().unwrap_or_else(std::env::temp_dir).join(name);
         file_system.create_dir_all(&root)?;
         let (clock, output) = (SystemClock::shared(), Output::new(false));
-        let shape = arguments.shape();
-        Ok(Self { arguments, shape, libraries, root, file_system, clock, output, results: Vec::new() })
+        let cells = 1 + arguments.chosen().len() * arguments.rounds() as usize;
+        output.bar().set_length((arguments.numbers().len() * arguments.columns().len() * cells) as u64);
+        Ok(Self { arguments, libraries, root, file_system, clock, output, other_version: None })
     }
 
     fn base(&self, column: Column) -> PathBuf {
         self.root.join(format!("base-{}", column.name()))
     }
 
-    /// Runs all cells. A column whose database cannot be loaded ends the run.
+    /// Runs all cells over a number of keys, on databases that are loaded once and removed at the end. A column whose
+    /// database cannot be loaded ends the run.
     ///
     /// # Errors
     /// `NotDone` when a library or a directory cannot be used.
-    pub(super) fn run(&mut self) -> Result<()> {
-        let workloads = self.arguments.chosen();
-        let (rounds, columns) = (self.arguments.rounds(), Column::ALL);
-        self.output.bar().set_length((columns.len() * (1 + workloads.len() * rounds as usize)) as u64);
-        for column in columns {
-            self.output.working(&format!("loading, {}", column.name()));
-            self.load(column)?;
+    pub(super) fn run(&mut self, num: u64) -> Result<Vec<CellResult>> {
+        let (rounds, columns) = (self.arguments.rounds(), self.arguments.columns());
+        let keys = digits(num as f64);
+        if self.arguments.one_load {
+            self.load(Column::Ferrock, num)?;
+        }
+        for column in columns.iter().copied() {
+            self.output.working(&format!("loading {keys} keys, {}", column.name()));
+            if !self.arguments.one_load {
+                self.load(column, num)?;
+            } else if column != Column::Ferrock {
+                self.file_system.create_dir_all(&self.base(column))?;
+                self.copy(&self.base(Column::Ferrock), &self.base(column))?;
+            }
             self.output.bar().inc(1);
         }
-        for workload in workloads {
+        let mut results = Vec::new();
+        for workload in self.arguments.chosen() {
             for round in 0..rounds {
-                for column in columns {
-                    self.output.working(&format!("{}, round {}, {}", workload.name, round + 1, column.name()));
-                    let outcome = self.cell(&workload, column, round)?;
-                    self.results.push(CellResult { workload: workload.name, column, round, outcome });
+                for column in columns.iter().copied() {
+                    let name = workload.name;
+                    self.output.working(&format!("{keys} keys, {name}, round {}, {}", round + 1, column.name()));
+                    let outcome = self.cell(&workload, (column, num, round))?;
+                    results.push(CellResult { workload: name, column, round, outcome });
                     self.output.bar().inc(1);
                 }
             }
         }
+        self.other_version = self.other_version.take().or_else(|| self.version_of_base());
+        columns.iter().try_for_each(|column| removed(&self.base(*column)))?;
+        Ok(results)
+    }
+
+    /// Removes the bar of progress: lines of the result follow.
+    pub(super) fn finish(&self) {
         self.output.finish();
-        Ok(())
     }
 
     /// What the OPTIONS file of the other library's database says of the release that wrote it.
-    pub(super) fn other_version(&self) -> Option<String> {
+    fn version_of_base(&self) -> Option<String> {
         let directory = self.base(Column::Rocksdb);
         let names = self.file_system.children(&directory).ok()?;
         let newest = names.iter().filter(|name| name.starts_with("OPTIONS-")).max()?;
@@ -93,34 +114,40 @@ impl<'a> Session<'a> {
         let version = text.lines().find_map(|line| line.trim().strip_prefix("rocksdb_version="))?.to_owned();
         // Ferrock writes the release whose files its own are like.
         let is_ferrock = text.to_lowercase().contains("ferrock");
-        Some(if is_ferrock { "another Ferrock".to_owned() } else { format!("RocksDB {version}") })
+        match (is_ferrock, self.arguments.one_load) {
+            (false, _) => Some(format!("RocksDB {version}")),
+            (true, false) => Some("another Ferrock".to_owned()),
+            // The copy may still have the OPTIONS file of the load.
+            (true, true) => None,
+        }
     }
 
-    fn load(&mut self, column: Column) -> Result<()> {
+    fn load(&self, column: Column, num: u64) -> Result<()> {
         let directory = self.base(column);
         self.file_system.create_dir_all(&directory)?;
-        match self.process(&LOAD, column, 0, &directory)? {
+        let what = format!("{}, load of {} keys", column.name(), digits(num as f64));
+        match self.process(&LOAD, (column, num, 0), &directory)? {
             Ok(_) => Ok(()),
-            Err(Bad::NotDone(message)) => Err(Failure::NotDone(format!("{}: {message}", column.name()))),
-            Err(bad) => Err(Failure::Data(format!("{}, load: {bad}", column.name()))),
+            Err(Bad::NotDone(message)) => Err(Failure::NotDone(format!("{what}: {message}"))),
+            Err(bad) => Err(Failure::Data(format!("{what}: {bad}"))),
         }
     }
 
     /// A cell in the directory that it starts from.
-    fn cell(&self, workload: &Workload, column: Column, round: u32) -> Result<std::result::Result<Value, Bad>> {
+    fn cell(&self, workload: &Workload, place: Place) -> Result<std::result::Result<Value, Bad>> {
+        let (column, ..) = place;
         // What the cell before left to write is no cost of this one.
         rustix::fs::sync();
         if workload.start == Start::Base {
-            return self.process(workload, column, round, &self.base(column));
+            return self.process(workload, place, &self.base(column));
         }
         let directory = self.root.join("cell");
         self.file_system.create_dir_all(&directory)?;
         if workload.start == Start::Copy {
             self.copy(&self.base(column), &directory)?;
         }
-        let outcome = self.process(workload, column, round, &directory);
-        std::fs::remove_dir_all(&directory)
-            .map_err(|error| Failure::NotDone(format!("{}: {error}", directory.display())))?;
+        let outcome = self.process(workload, place, &directory);
+        removed(&directory)?;
         outcome
     }
 
@@ -141,8 +168,7 @@ impl<'a> Session<'a> {
     fn process(
         &self,
         workload: &Workload,
-        column: Column,
-        round: u32,
+        (column, num, round): Place,
         directory: &Path,
     ) -> Result<std::result::Result<Value, Bad>> {
         let cell = CellArguments {
@@ -151,7 +177,7 @@ impl<'a> Session<'a> {
             directory: directory.to_owned(),
             workload: workload.name.to_owned(),
             round,
-            shape: self.shape.clone(),
+            shape: self.arguments.shape(num),
             fault: self.arguments.fault.filter(|(at, _)| *at == column && *workload != LOAD).map(|(_, fault)| fault),
         };
         let program = std::env::current_exe().map_err(|error| not_done("the path of this program", &error))?;
@@ -184,6 +210,11 @@ impl<'a> Session<'a> {
             self.clock.sleep(POLL);
         }
     }
+}
+
+/// Removes a directory and everything in it.
+fn removed(directory: &Path) -> Result<()> {
+    std::fs::remove_dir_all(directory).map_err(|error| Failure::NotDone(format!("{}: {error}", directory.display())))
 }
 
 fn not_done(what: &str, error: &std::io::Error) -> Failure {
