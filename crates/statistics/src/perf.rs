@@ -11,7 +11,7 @@
 use crate::PerfMetric;
 use std::cell::Cell;
 use std::fmt::Write as _;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What is counted of a thread. A level has all that the levels before it have. Numbers and meaning are RocksDB's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,6 +58,9 @@ impl PerfLevel {
 
     /// Sets the level of the thread that calls; what was counted stays.
     pub fn set_of_thread(self) {
+        if self >= Self::EnableCount {
+            IS_USED.store(true, Ordering::Relaxed);
+        }
         STATE.set(STATE.get() & !LEVEL_MASK | self as u64);
     }
 }
@@ -65,6 +68,9 @@ impl PerfLevel {
 const METRICS: usize = PerfMetric::ALL.len();
 const LEVEL_MASK: u64 = 0xff;
 const ORDINAL_SHIFT: u32 = 8;
+
+/// A thread counted, or counts.
+static IS_USED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     /// The level in the lowest byte; above it the ordinal plus one, 0 before the thread has one.
@@ -118,7 +124,14 @@ impl PerfRecorder {
     #[inline]
     #[must_use]
     pub fn of_thread() -> Option<Self> {
-        ThreadState::current().perf()
+        if Self::is_used() { ThreadState::current().perf() } else { None }
+    }
+
+    /// False when no thread of the process ever counted: all that most programs pay for the sums of threads.
+    #[inline]
+    #[must_use]
+    pub fn is_used() -> bool {
+        IS_USED.load(Ordering::Relaxed)
     }
 
     /// True when times are counted.

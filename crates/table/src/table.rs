@@ -7,8 +7,8 @@ use crate::entries_table::EntriesTable;
 use crate::plain::PlainTable;
 use crate::reader::open::{ByKind, open_by_kind};
 use crate::reader::{
-    Approach, BlockRead, BlockTable, LookupTally, NeededBlock, RoundReads, ScanBounds, TableLookup, TableReadOptions,
-    TableReaderParams,
+    Approach, BlockRead, BlockTable, LookupCounts, NeededBlock, NoTally, RoundReads, ScanBounds, TableLookup,
+    TableReadOptions, TableReaderParams,
 };
 use crate::table_iter::TableIter;
 use crate::value::ValueSource;
@@ -72,7 +72,7 @@ impl Table {
         key: &LookupKey,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], ValueSource<'_>) -> bool,
     ) -> Result<()> {
-        self.get_counted(options, key, &LookupTally::default(), visit)
+        self.get_counted(options, key, &NoTally, visit)
     }
 
     /// As [`get`](Self::get), which adds what it did to `tally`.
@@ -84,7 +84,7 @@ impl Table {
         &self,
         options: &TableReadOptions,
         key: &LookupKey,
-        tally: &LookupTally,
+        tally: &impl LookupCounts,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], ValueSource<'_>) -> bool,
     ) -> Result<()> {
         match self {
@@ -106,7 +106,7 @@ impl Table {
         options: &TableReadOptions,
         key: &LookupKey,
         lookup: &mut TableLookup,
-        tally: &LookupTally,
+        tally: &impl LookupCounts,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], ValueSource<'_>) -> bool,
     ) -> Result<Option<NeededBlock>> {
         match self {
@@ -127,7 +127,7 @@ impl Table {
         options: &TableReadOptions,
         key: &LookupKey,
         lookup: &mut TableLookup,
-        tally: &LookupTally,
+        tally: &impl LookupCounts,
     ) -> Result<Approach> {
         match self {
             Self::Block(table) => lookup.begin(table, options, key, tally),

@@ -16,10 +16,13 @@ use super::DbCore;
 use super::search::{PinnedSlice, not_open, search_memtables};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
 use crate::db::search;
+use crate::metrics::operations::{BatchCounts, CountedBatch};
 use crate::options::{ReadOptions, ReadTier};
 use ferrock_base::{LookupKey, Result};
 use ferrock_statistics::ThreadState;
-use ferrock_table::{Approach, LookupTally, NeededBlock, RoundReads, TableLookup, TableReadOptions, ValuePin};
+use ferrock_table::{
+    Approach, LookupCounts, NeededBlock, NoTally, RoundReads, TableLookup, TableReadOptions, ValuePin,
+};
 use ferrock_tree::blob::FetchBlob;
 use ferrock_tree::iterator::range_tombstones::covering_sequence_in_file;
 use ferrock_tree::read::{GetContext, MultiGetBatch};
@@ -33,22 +36,31 @@ type Batch<'a> = MultiGetBatch<'a, ValuePin>;
 /// The values of many keys of one family, in the order of `keys`.
 pub(crate) fn multi_get(core: &DbCore, data: &ColumnFamilyData, options: &ReadOptions, keys: &[&[u8]]) -> Results {
     let thread = ThreadState::current();
-    let watch = core.metrics.watch(thread, &*core.env.clock);
-    let (thread, tally) = (thread.ordinal(), LookupTally::default());
+    if !core.metrics.counts(thread) {
+        return multi_get_counting(core, data, options, keys, thread.ordinal(), &NoTally);
+    }
+    let counts = CountedBatch::new(core.metrics.watch(thread, &*core.env.clock));
+    multi_get_counting(core, data, options, keys, thread.ordinal(), &counts)
+}
+
+fn multi_get_counting(
+    core: &DbCore,
+    data: &ColumnFamilyData,
+    options: &ReadOptions,
+    keys: &[&[u8]],
+    thread: usize,
+    counts: &impl BatchCounts<ValuePin>,
+) -> Results {
     let pinned = data.super_version.pin(thread);
     let view = search::view_for(core, options);
     let operator = pinned.options.merge_operator.as_deref();
     let mut batch = Batch::new(data.comparator.user(), keys, &view, operator);
-    let search = Search { data, pinned: &pinned, options, table_options: options.for_table(), tally: &tally };
+    let search = Search { data, pinned: &pinned, options, table_options: options.for_table(), tally: counts.tally() };
     let (lookups, contexts) = batch.parts();
     let asking = search_in_rounds(core, thread, &mut [Family { search, lookups, contexts }]);
-    if let Some(watch) = &watch {
-        watch.note_search(batch.parts().1, asking, &tally);
-    }
+    counts.note_search(batch.parts().1, asking);
     let found = batch.finish(|key, index| search::blob_view(core, data, &pinned.version, options).fetch(key, index));
-    if let Some(watch) = watch {
-        watch.end_multi_get(&found);
-    }
+    counts.end(&found);
     found
 }
 
@@ -60,8 +72,21 @@ pub(crate) fn multi_get_families(
     keys: &[&[u8]],
 ) -> Results {
     let thread = ThreadState::current();
-    let watch = core.metrics.watch(thread, &*core.env.clock);
-    let (thread, tally) = (thread.ordinal(), LookupTally::default());
+    if !core.metrics.counts(thread) {
+        return multi_get_families_counting(core, families, options, keys, thread.ordinal(), &NoTally);
+    }
+    let counts = CountedBatch::new(core.metrics.watch(thread, &*core.env.clock));
+    multi_get_families_counting(core, families, options, keys, thread.ordinal(), &counts)
+}
+
+fn multi_get_families_counting(
+    core: &DbCore,
+    families: &[&ColumnFamily],
+    options: &ReadOptions,
+    keys: &[&[u8]],
+    thread: usize,
+    counts: &impl BatchCounts<ValuePin>,
+) -> Results {
     let groups = group_by_family(families);
     let options = &as_of_one_moment(core, options, groups.len());
     let data = |group: &[usize]| &*families[group[0]].data;
@@ -81,20 +106,17 @@ pub(crate) fn multi_get_families(
         .map(|((group, pinned), batch)| {
             let (lookups, contexts) = batch.parts();
             let table_options = options.for_table();
-            let search = Search { data: data(group), pinned, options, table_options, tally: &tally };
+            let search = Search { data: data(group), pinned, options, table_options, tally: counts.tally() };
             Family { search, lookups, contexts }
         })
         .collect();
     let mut asking = search_in_rounds(core, thread, &mut searches);
     drop(searches);
-    if let Some(watch) = &watch {
-        for batch in &mut batches {
-            let contexts = batch.parts().1;
-            let own = asking.min(contexts.len() as u64);
-            asking -= own;
-            watch.note_search(contexts, own, &LookupTally::default());
-        }
-        watch.note_search::<ValuePin>(&[], 0, &tally);
+    for batch in &mut batches {
+        let contexts = batch.parts().1;
+        let own = asking.min(contexts.len() as u64);
+        asking -= own;
+        counts.note_search(contexts, own);
     }
     let mut results: Results = keys.iter().map(|_| Ok(None)).collect();
     for ((group, batch), pinned) in groups.iter().zip(batches).zip(&pins) {
@@ -104,9 +126,7 @@ pub(crate) fn multi_get_families(
             results[index] = result;
         }
     }
-    if let Some(watch) = watch {
-        watch.end_multi_get(&results);
-    }
+    counts.end(&results);
     results
 }
 
@@ -126,7 +146,7 @@ const KEYS_AT_BLOCK: usize = 64;
 
 /// Takes every key of every family as far as it goes, reads what they wait for, and so on until none waits. How many
 /// keys went on to tables.
-fn search_in_rounds<'f>(core: &DbCore, thread: usize, families: &mut [Family<'f, '_, '_>]) -> u64 {
+fn search_in_rounds<'f, T: LookupCounts>(core: &DbCore, thread: usize, families: &mut [Family<'f, '_, '_, T>]) -> u64 {
     let Some(table_options) = families.first().map(|family| family.search.table_options) else { return 0 };
     let mut all_asking = 0;
     let keys = families.iter().map(|family| family.lookups.len()).sum();
@@ -184,19 +204,19 @@ pub(super) fn group_by_family(families: &[&ColumnFamily]) -> Vec<Vec<usize>> {
 }
 
 /// What is looked up in one family, sorted, and how far each key has come.
-struct Family<'f, 'c, 'k> {
-    search: Search<'f>,
+struct Family<'f, 'c, 'k, T> {
+    search: Search<'f, T>,
     lookups: &'f [LookupKey],
     contexts: &'c mut [GetContext<'k, ValuePin>],
 }
 
 /// What all lookups in a family have in common.
-pub(super) struct Search<'f> {
+pub(super) struct Search<'f, T> {
     pub(super) data: &'f ColumnFamilyData,
     pub(super) pinned: &'f SuperVersion,
     pub(super) options: &'f ReadOptions,
     pub(super) table_options: TableReadOptions,
-    pub(super) tally: &'f LookupTally,
+    pub(super) tally: &'f T,
 }
 
 /// A table that a key's search is in, and how far it has come there.
@@ -235,7 +255,7 @@ impl AtBlock<'_> {
     }
 }
 
-impl<'f> Search<'f> {
+impl<'f, T: LookupCounts> Search<'f, T> {
     /// Goes on with a key: in the table where it waited, then in the others. Ends when older tables cannot change the
     /// result, or where something is missing.
     #[inline]

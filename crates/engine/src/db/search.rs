@@ -6,7 +6,7 @@ use crate::options::{ReadOptions, ReadTier};
 use crate::snapshot::Snapshot;
 use ferrock_base::{Error, ErrorKind, LookupKey, Result};
 use ferrock_statistics::ThreadState;
-use ferrock_table::{LookupTally, TableReadOptions, ValuePin};
+use ferrock_table::{LookupCounts, LookupTally, NoTally, TableReadOptions, ValuePin};
 use ferrock_tree::blob::{BlobView, FetchBlob};
 use ferrock_tree::iterator::range_tombstones::covering_sequence_in_file;
 use ferrock_tree::read::{GetContext, PinnedValue, ReadView};
@@ -52,6 +52,29 @@ pub(crate) fn get(
     key: &[u8],
 ) -> Result<Option<PinnedSlice>> {
     let thread = ThreadState::current();
+    if core.metrics.counts(thread) {
+        return get_counted(core, data, options, key, thread);
+    }
+    look_up(core, data, options, key, thread, |pinned, lookup, mut context| {
+        if context.needs_tables()
+            && let Err(error) = search_tables(data, pinned, lookup, options, &mut context, &NoTally)
+        {
+            context.fail(error);
+        }
+        context.fetch_blob(|index| blob_view(core, data, &pinned.version, options).fetch(key, index));
+        context.finish()
+    })
+}
+
+/// As [`get`], where something counts.
+#[inline(never)]
+fn get_counted(
+    core: &DbCore,
+    data: &ColumnFamilyData,
+    options: &ReadOptions,
+    key: &[u8],
+    thread: ThreadState,
+) -> Result<Option<PinnedSlice>> {
     let watch = core.metrics.watch(thread, &*core.env.clock);
     let found = look_up(core, data, options, key, thread, |pinned, lookup, mut context| {
         let (asks_tables, tally) = (context.needs_tables(), LookupTally::default());
@@ -59,14 +82,11 @@ pub(crate) fn get(
             context.fail(error);
         }
         context.fetch_blob(|index| blob_view(core, data, &pinned.version, options).fetch(key, index));
-        if let Some(watch) = &watch {
-            watch.note_search(std::slice::from_ref(&context), u64::from(asks_tables), &tally);
-        }
+        watch.note_search(std::slice::from_ref(&context), u64::from(asks_tables));
+        watch.note_tally(&tally);
         context.finish()
     });
-    if let Some(watch) = watch {
-        watch.end_get(&found);
-    }
+    watch.end_get(&found);
     found
 }
 
@@ -139,7 +159,7 @@ pub(super) fn search_tables(
     lookup: &LookupKey,
     options: &ReadOptions,
     context: &mut GetContext<'_, ValuePin>,
-    tally: &LookupTally,
+    tally: &impl LookupCounts,
 ) -> Result<()> {
     let table_options = options.for_table();
     let mut candidates = pinned.version.candidates_of(lookup);

@@ -25,7 +25,7 @@ use ferrock_format::log;
 use ferrock_format::write_batch::{Record, WriteBatch};
 use ferrock_memtable::MemTable;
 use ferrock_options::WriteBufferManager;
-use ferrock_statistics::{Histogram, ThreadState, Ticker};
+use ferrock_statistics::{Histogram, Ticker};
 use ferrock_vfs::{IoKind, IoPriority};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -68,23 +68,7 @@ pub(super) fn write_checked(
 }
 
 fn write_from(core: &DbCore, batch: WriteBatch, extra: Option<Arc<WriteExtra>>, options: &WriteOptions) -> Result<()> {
-    match core.metrics.watch(ThreadState::current(), &*core.env.clock) {
-        None => write_request(core, batch, extra, options),
-        Some(watch) => {
-            let result = write_request(core, batch, extra, options);
-            watch.end_write();
-            result
-        }
-    }
-}
-
-#[inline]
-fn write_request(
-    core: &DbCore,
-    batch: WriteBatch,
-    extra: Option<Arc<WriteExtra>>,
-    options: &WriteOptions,
-) -> Result<()> {
+    let _watch = core.metrics.watch_write(&*core.env.clock);
     // From here on every return takes the batch home.
     let mut request = WriteRequest::Batch { batch, options: *options, first: SequenceNumber(0), checked: None, extra };
     core.jobs.check_open()?;
@@ -401,7 +385,9 @@ fn note_group(core: &DbCore, batches: u64, keys: u64, bytes: [usize; 2], options
     Counters::add(&counters.bytes_written, bytes);
     if !options.disable_wal {
         Counters::add(&counters.wal_bytes, log_bytes);
-        Counters::add(&counters.logged_batches, batches);
+    }
+    if options.disable_wal {
+        Counters::add(&counters.unlogged_batches, batches);
     }
     if options.sync {
         Counters::add(&counters.wal_syncs, 1);

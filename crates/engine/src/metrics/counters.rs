@@ -37,8 +37,8 @@ counters! {
     bytes_written,
     /// Bytes of batches that went to the log.
     wal_bytes,
-    /// Batches that went to the log.
-    logged_batches,
+    /// Batches that did not go to the log.
+    unlogged_batches,
     /// Syncs of the log that writers asked for.
     wal_syncs,
     /// Time spent appending to the log and syncing it; sampled.
@@ -101,7 +101,7 @@ impl Counters {
             keys: get(&self.keys_written),
             groups: get(&self.write_groups),
             bytes: get(&self.bytes_written),
-            logged_batches: get(&self.logged_batches),
+            logged_batches: get(&self.batches_written).saturating_sub(get(&self.unlogged_batches)),
             log_bytes: get(&self.wal_bytes),
             syncs: get(&self.wal_syncs),
             stall_us: get(&self.stall_us),

@@ -26,7 +26,7 @@ pub(crate) use counters::Counters;
 use ferrock_base::Result;
 use ferrock_base::clock::Clock;
 use ferrock_statistics::{Histogram, PerfMetric, PerfRecorder, Recorder, Statistics, ThreadState, Ticker};
-use operations::Watch;
+use operations::{Watch, WriteWatch};
 use parking_lot::Mutex;
 use stats_text::WriteCounts;
 use std::sync::Arc;
@@ -85,14 +85,23 @@ impl Metrics {
         self.statistics.as_ref()?.recorder()
     }
 
-    /// Begins an operation; `None` where nothing is counted.
+    /// True where an operation of the thread is counted.
     #[inline]
-    pub(crate) fn watch<'a>(&'a self, thread: ThreadState, clock: &'a dyn Clock) -> Option<Watch<'a>> {
-        let perf = thread.perf();
-        if self.statistics.is_none() && perf.is_none() {
-            return None;
-        }
-        Some(Watch::new(self.recorder(), perf, clock))
+    pub(crate) fn counts(&self, thread: ThreadState) -> bool {
+        self.statistics.is_some() || thread.perf().is_some()
+    }
+
+    /// Begins an operation that is counted.
+    #[inline]
+    pub(crate) fn watch<'a>(&'a self, thread: ThreadState, clock: &'a dyn Clock) -> Watch<'a> {
+        Watch::new(self.recorder(), thread.perf(), clock)
+    }
+
+    /// Begins a write; `None` where it is not counted.
+    #[inline]
+    pub(crate) fn watch_write<'a>(&'a self, clock: &'a dyn Clock) -> Option<WriteWatch<'a>> {
+        let recorder = self.recorder().filter(|recorder| recorder.is_timing())?;
+        Some(WriteWatch::new(recorder, clock))
     }
 
     /// Counts a time for which a writer was slowed down or stopped.

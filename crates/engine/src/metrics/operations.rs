@@ -1,12 +1,12 @@
 //! What reads and writes add to the statistics of the database and to the sums of their thread.
 //!
-//! An operation asks once whether anything counts ([`Metrics::watch`](super::Metrics::watch)); it does what it does
-//! either way, and tells the [`Watch`] at its end.
+//! An operation asks once whether anything counts ([`Metrics::counts`](super::Metrics::counts)), and is another function
+//! where something does, which tells the [`Watch`] at its end.
 
 use ferrock_base::Result;
 use ferrock_base::clock::Clock;
 use ferrock_statistics::{Histogram, PerfMetric, PerfRecorder, Recorder, Ticker};
-use ferrock_table::LookupTally;
+use ferrock_table::{LookupCounts, LookupTally, NoTally};
 use ferrock_tree::read::pinned::Pin;
 use ferrock_tree::read::{GetContext, PinnedValue};
 
@@ -35,14 +35,22 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Counts where lookups ended: `asking` of them went on to tables.
-    pub(crate) fn note_search<P: Pin>(&self, contexts: &[GetContext<'_, P>], asking: u64, tally: &LookupTally) {
+    /// Counts what lookups did in tables.
+    pub(crate) fn note_tally(&self, tally: &LookupTally) {
         if let Some(perf) = self.perf {
             tally.record_perf(perf);
+        }
+        if let Some(recorder) = self.recorder {
+            tally.record(recorder);
+        }
+    }
+
+    /// Counts where lookups ended: `asking` of them went on to tables.
+    pub(crate) fn note_search<P: Pin>(&self, contexts: &[GetContext<'_, P>], asking: u64) {
+        if let Some(perf) = self.perf {
             perf.add(PerfMetric::GetFromMemtableCount, contexts.len() as u64);
         }
         let Some(recorder) = self.recorder else { return };
-        tally.record(recorder);
         let in_memtables = contexts.len() as u64 - asking;
         if in_memtables > 0 {
             recorder.add(Ticker::MemtableHit, in_memtables);
@@ -92,10 +100,74 @@ impl<'a> Watch<'a> {
         recorder.record(Histogram::BytesPerMultiget, bytes);
         self.record_time(Histogram::DbMultiget);
     }
+}
 
-    /// Counts a write that is over.
-    pub(crate) fn end_write(&self) {
-        self.record_time(Histogram::DbWrite);
+/// Where a batch of lookups is counted; [`NoTally`]: nowhere.
+pub(crate) trait BatchCounts<P: Pin> {
+    /// Where its lookups in tables count.
+    type Tally: LookupCounts;
+
+    fn tally(&self) -> &Self::Tally;
+    /// Of these lookups `asking` went on to tables.
+    fn note_search(&self, contexts: &[GetContext<'_, P>], asking: u64);
+    /// The batch is over.
+    fn end(&self, found: &[Found<P>]);
+}
+
+impl<P: Pin> BatchCounts<P> for NoTally {
+    type Tally = Self;
+
+    fn tally(&self) -> &Self {
+        self
+    }
+    fn note_search(&self, _: &[GetContext<'_, P>], _: u64) {}
+    fn end(&self, _: &[Found<P>]) {}
+}
+
+/// A batch of lookups that is counted.
+pub(crate) struct CountedBatch<'a> {
+    watch: Watch<'a>,
+    tally: LookupTally,
+}
+
+impl<'a> CountedBatch<'a> {
+    pub(crate) fn new(watch: Watch<'a>) -> Self {
+        Self { watch, tally: LookupTally::default() }
+    }
+}
+
+impl<P: Pin> BatchCounts<P> for CountedBatch<'_> {
+    type Tally = LookupTally;
+
+    fn tally(&self) -> &LookupTally {
+        &self.tally
+    }
+    fn note_search(&self, contexts: &[GetContext<'_, P>], asking: u64) {
+        self.watch.note_search(contexts, asking);
+    }
+    fn end(&self, found: &[Found<P>]) {
+        self.watch.note_tally(&self.tally);
+        self.watch.end_multi_get(found);
+    }
+}
+
+/// A write whose time is counted when this is dropped.
+pub(crate) struct WriteWatch<'a> {
+    recorder: Recorder<'a>,
+    clock: &'a dyn Clock,
+    begun_us: u64,
+}
+
+impl<'a> WriteWatch<'a> {
+    pub(super) fn new(recorder: Recorder<'a>, clock: &'a dyn Clock) -> Self {
+        Self { recorder, clock, begun_us: clock.monotonic_us() }
+    }
+}
+
+impl Drop for WriteWatch<'_> {
+    fn drop(&mut self) {
+        let took_us = self.clock.monotonic_us().saturating_sub(self.begun_us);
+        self.recorder.record(Histogram::DbWrite, took_us);
     }
 }
 

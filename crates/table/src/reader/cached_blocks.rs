@@ -1,6 +1,6 @@
 //! The blocks of one file in the cache that tables share.
 
-use super::lookup::LookupTally;
+use super::lookup::LookupCounts;
 use super::mapped_blocks::MappedBlocks;
 use super::read_options::TableReadOptions;
 use crate::blocks::{BlockRef, BlockRole, CachedBlock, TableBlockCache};
@@ -92,18 +92,20 @@ impl CachedBlocks {
             return Some(block);
         }
         let found = self.cache.as_ref()?.lookup_as(&self.key(handle), role.entry_role());
-        count_lookup(self.statistics.as_deref(), role, found.as_ref());
+        if self.statistics.is_some() || PerfRecorder::is_used() {
+            count_lookup(self.statistics.as_deref(), role, found.as_ref());
+        }
         found
     }
 
     /// The data block, if it is mapped or in the cache, which the tally of the lookup counts.
     #[inline]
-    pub(crate) fn find_data(&self, handle: BlockHandle, tally: &LookupTally) -> Option<BlockRef> {
+    pub(crate) fn find_data(&self, handle: BlockHandle, tally: &impl LookupCounts) -> Option<BlockRef> {
         if let Some(block) = self.find_mapped(handle, BlockRole::Data) {
             return Some(block);
         }
         let found = self.cache.as_ref()?.lookup_as(&self.key(handle), BlockRole::Data.entry_role());
-        tally.note_data(found.as_ref());
+        tally.note_data(found.as_ref().map(BlockRef::charge));
         found
     }
 

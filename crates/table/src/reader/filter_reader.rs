@@ -8,7 +8,6 @@
 
 use super::block_loader::BlockLoader;
 use super::index_reader::handles;
-use super::lookup::FilterOf;
 use super::meta_source::{MetaSource, Partitions};
 use super::placement::Placement;
 use super::read_options::TableReadOptions;
@@ -111,10 +110,10 @@ impl FilterReader {
         }
     }
 
-    /// What lookups ask it for.
+    /// True where lookups ask it for whole keys.
     #[inline]
-    pub(crate) fn is_of(&self) -> FilterOf {
-        if self.has_whole_keys { FilterOf::Keys } else { FilterOf::Prefixes }
+    pub(crate) fn is_of_keys(&self) -> bool {
+        self.has_whole_keys
     }
 
     /// Asks for a user key, or its prefix where the filter has only prefixes. `MayMatch` also if the read of a

@@ -9,7 +9,7 @@ use super::filter_reader::{FilterAnswer, FilterReader};
 use super::index_fetcher::IndexFetcher;
 use super::index_position::IndexPosition;
 use super::index_reader::IndexReader;
-use super::lookup::{FilterOf, LookupTally};
+use super::lookup::LookupCounts;
 use super::read_options::{ReadTier, TableReadOptions};
 use super::resident::{LoadedBlock, LoadedBlocks, NeededBlock};
 use super::resident_index::ResidentIndex;
@@ -172,10 +172,10 @@ impl TableBlocks {
     /// What a filter that the table keeps says of a key, with the outcome of a lookup that it ends recorded; `None` for
     /// any other filter.
     #[inline]
-    pub(super) fn kept_filter_answer(&self, user_key: &[u8], tally: &LookupTally) -> Option<bool> {
+    pub(super) fn kept_filter_answer(&self, user_key: &[u8], tally: &impl LookupCounts) -> Option<bool> {
         let filter = self.filter.as_ref()?;
         let may_match = filter.kept_answer(user_key)?;
-        tally.note_filter(FilterOf::Keys, may_match);
+        tally.note_filter(true, may_match);
         if !may_match {
             filter.note_lookup(false);
         }
@@ -189,13 +189,13 @@ impl TableBlocks {
         options: &TableReadOptions,
         key: &LookupKey,
         loaded: &LoadedBlocks,
-        tally: &LookupTally,
+        tally: &impl LookupCounts,
         was_asked: &mut bool,
     ) -> Result<FilterAnswer> {
         let Some(filter) = &self.filter else { return Ok(FilterAnswer::MayMatch) };
         let answer = filter.ask_key(&self.loader, key.user_key(), key.internal_key(), loaded, was_asked);
         if *was_asked && let Ok(answer) = &answer {
-            tally.note_filter(filter.is_of(), !matches!(answer, FilterAnswer::Absent));
+            tally.note_filter(filter.is_of_keys(), !matches!(answer, FilterAnswer::Absent));
         }
         match answer.map_err(|error| self.loader.in_file(error))? {
             FilterAnswer::Absent => {
@@ -210,10 +210,10 @@ impl TableBlocks {
 
     /// Tells the filter, and the tally, whether a key that the filter let pass was there.
     #[inline]
-    pub(super) fn note_outcome(&self, was_found: bool, passed_filter: bool, tally: &LookupTally) {
+    pub(super) fn note_outcome(&self, was_found: bool, passed_filter: bool, tally: &impl LookupCounts) {
         let Some(filter) = &self.filter else { return };
         filter.note_lookup(was_found);
-        if was_found && passed_filter && filter.is_of() == FilterOf::Keys {
+        if was_found && passed_filter && filter.is_of_keys() {
             tally.note_true_positive();
         }
     }

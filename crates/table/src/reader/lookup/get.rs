@@ -2,7 +2,7 @@
 
 use super::machine::TableLookup;
 use super::rounds::RoundReads;
-use super::tally::LookupTally;
+use super::tally::{LookupCounts, NoTally};
 use crate::blocks::PinnedBlock;
 use crate::reader::filter_reader::FilterAnswer;
 use crate::reader::table_blocks::Question;
@@ -26,7 +26,7 @@ impl BlockTable {
         key: &LookupKey,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Result<()> {
-        self.get_counted(options, key, &LookupTally::default(), visit)
+        self.get_counted(options, key, &NoTally, visit)
     }
 
     /// As [`get`](Self::get), which adds what it did to `tally`.
@@ -38,7 +38,7 @@ impl BlockTable {
         &self,
         options: &TableReadOptions,
         key: &LookupKey,
-        tally: &LookupTally,
+        tally: &impl LookupCounts,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Result<()> {
         // A machine that has not begun costs nothing: most keys that the table does not have end here.
@@ -64,7 +64,7 @@ impl BlockTable {
         visit: &mut impl FnMut(usize, ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Vec<Result<()>> {
         let mut results: Vec<Result<()>> = keys.iter().map(|_| Ok(())).collect();
-        let tally = LookupTally::default();
+        let tally = NoTally;
         let mut visit_of = |index: usize, lookup: &mut TableLookup| {
             lookup
                 .advance(self, options, keys[index], &tally, &mut |key, value, pinned| visit(index, key, value, pinned))

@@ -2,7 +2,7 @@
 
 use super::next_blocks::NextBlocks;
 use super::search::{Outcome, search_block};
-use super::tally::LookupTally;
+use super::tally::LookupCounts;
 use crate::blocks::{BlockRef, BlockRole, PinnedBlock};
 use crate::reader::filter_reader::FilterAnswer;
 use crate::reader::resident::{LoadedBlock, LoadedBlocks, NeededBlock};
@@ -78,7 +78,7 @@ impl TableLookup {
         table: &BlockTable,
         options: &TableReadOptions,
         key: &LookupKey,
-        tally: &LookupTally,
+        tally: &impl LookupCounts,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Result<Option<NeededBlock>> {
         let blocks = &table.blocks;
@@ -108,7 +108,7 @@ impl TableLookup {
         table: &BlockTable,
         options: &TableReadOptions,
         key: &LookupKey,
-        tally: &LookupTally,
+        tally: &impl LookupCounts,
     ) -> Result<Approach> {
         let blocks = &table.blocks;
         let approach = self.approach(blocks, options, key, tally)?;
@@ -139,7 +139,7 @@ impl TableLookup {
         blocks: &TableBlocks,
         options: &TableReadOptions,
         key: &LookupKey,
-        tally: &LookupTally,
+        tally: &impl LookupCounts,
     ) -> Result<Approach> {
         if let Stage::Filter = self.stage {
             match blocks.ask_filter(options, key, &self.loaded, tally, &mut self.passed_filter)? {
@@ -173,7 +173,7 @@ impl TableLookup {
         options: &TableReadOptions,
         key: &LookupKey,
         handle: BlockHandle,
-        tally: &LookupTally,
+        tally: &impl LookupCounts,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Result<Option<NeededBlock>> {
         let loader = blocks.loader();

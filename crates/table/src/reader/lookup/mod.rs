@@ -30,5 +30,4 @@ mod tally;
 pub use block_read::BlockRead;
 pub use machine::{Approach, TableLookup};
 pub use rounds::RoundReads;
-pub(super) use tally::FilterOf;
-pub use tally::LookupTally;
+pub use tally::{LookupCounts, LookupTally, NoTally};

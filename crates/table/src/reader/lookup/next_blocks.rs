@@ -8,7 +8,7 @@
 //! A lookup stops at each block that is not in memory, as at its first, and at index partitions between them.
 
 use super::search::{Outcome, search_block};
-use super::tally::LookupTally;
+use super::tally::LookupCounts;
 use crate::blocks::{BlockRole, PinnedBlock};
 use crate::reader::TableReadOptions;
 use crate::reader::index_position::OwnedPosition;
@@ -43,7 +43,7 @@ impl NextBlocks {
         options: &TableReadOptions,
         key: &LookupKey,
         loaded: &mut LoadedBlocks,
-        tally: &LookupTally,
+        tally: &impl LookupCounts,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Result<Option<NeededBlock>> {
         let (loader, target) = (blocks.loader(), key.internal_key());

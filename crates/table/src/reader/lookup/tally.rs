@@ -1,11 +1,34 @@
 //! What lookups count while they run.
 //!
 //! A lookup asks neither for the statistics of its database nor for its thread's: it adds to this, which lies on the
-//! stack, and the code that ends the lookup adds the sums to both, if there are any.
+//! stack, and the code that ends the lookup adds the sums to both, if there are any. Where nothing counts, lookups are
+//! compiled without.
 
-use crate::blocks::BlockRef;
 use ferrock_statistics::{PerfMetric, PerfRecorder, Recorder, Ticker};
 use std::cell::Cell;
+
+/// Where lookups count: [`LookupTally`], or [`NoTally`], with which nothing is counted and nothing paid.
+pub trait LookupCounts {
+    /// Counts a look for a data block in the cache, which found a block of so many bytes.
+    fn note_data(&self, found_bytes: Option<usize>);
+    /// Counts the answer of a filter of whole keys, or of prefixes.
+    fn note_filter(&self, is_of_keys: bool, may_match: bool);
+    /// Counts a key that was there after a filter of whole keys had let it pass.
+    fn note_true_positive(&self);
+}
+
+/// Counts nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoTally;
+
+impl LookupCounts for NoTally {
+    #[inline(always)]
+    fn note_data(&self, _: Option<usize>) {}
+    #[inline(always)]
+    fn note_filter(&self, _: bool, _: bool) {}
+    #[inline(always)]
+    fn note_true_positive(&self) {}
+}
 
 /// Counts of one or more lookups.
 #[derive(Debug, Default)]
@@ -20,50 +43,42 @@ pub struct LookupTally {
     prefix_useful: Cell<u64>,
 }
 
-/// What kind of filter was asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FilterOf {
-    Keys,
-    Prefixes,
-}
-
 #[inline]
 fn add(counter: &Cell<u64>, amount: u64) {
     counter.set(counter.get() + amount);
 }
 
-impl LookupTally {
-    /// Counts a look for a data block in the cache.
+impl LookupCounts for LookupTally {
     #[inline]
-    pub(crate) fn note_data(&self, found: Option<&BlockRef>) {
-        match found {
-            Some(block) => {
+    fn note_data(&self, found_bytes: Option<usize>) {
+        match found_bytes {
+            Some(bytes) => {
                 add(&self.data_hits, 1);
-                add(&self.hit_bytes, block.charge() as u64);
+                add(&self.hit_bytes, bytes as u64);
             }
             None => add(&self.data_misses, 1),
         }
     }
 
-    /// Counts the answer of a filter.
     #[inline]
-    pub(crate) fn note_filter(&self, filter: FilterOf, may_match: bool) {
-        match (filter, may_match) {
-            (FilterOf::Keys, false) => add(&self.filter_useful, 1),
-            (FilterOf::Keys, true) => add(&self.filter_positive, 1),
-            (FilterOf::Prefixes, _) => {
+    fn note_filter(&self, is_of_keys: bool, may_match: bool) {
+        match (is_of_keys, may_match) {
+            (true, false) => add(&self.filter_useful, 1),
+            (true, true) => add(&self.filter_positive, 1),
+            (false, _) => {
                 add(&self.prefix_checked, 1);
                 add(&self.prefix_useful, u64::from(!may_match));
             }
         }
     }
 
-    /// Counts a key that was there after a filter of whole keys had let it pass.
     #[inline]
-    pub(crate) fn note_true_positive(&self) {
+    fn note_true_positive(&self) {
         add(&self.filter_true_positive, 1);
     }
+}
 
+impl LookupTally {
     /// Adds the counts to those of a database.
     pub fn record(&self, recorder: Recorder<'_>) {
         let rows = [
