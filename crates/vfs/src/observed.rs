@@ -107,7 +107,7 @@ impl Watch {
     }
 }
 
-/// See the [module](self).
+/// A file system whose files are those of another one, and which tells an observer of every operation on them.
 #[derive(Debug)]
 pub struct ObservedFileSystem {
     inner: Arc<dyn FileSystem>,
