@@ -465,7 +465,7 @@ impl MemTable {
     /// Calls `visit` with the entries of exactly this user key that the lookup may see, newest first, until it returns
     /// false. Does not allocate. Range tombstones are looked up separately:
     /// [`max_covering_tombstone`](Self::max_covering_tombstone).
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, key: &LookupKey, visit: impl FnMut(SequenceNumber, ValueType, &[u8]) -> bool) {
         match &self.rep {
             MemTableRep::SkipList(list) if self.is_bare => self.visit_list(list.list(&self.nodes), key, visit),

@@ -8,7 +8,7 @@ use crate::options::ReadOptions;
 use crate::resting::IterCore;
 use crate::snapshot::Snapshot;
 use ferrock_base::{Error, Result};
-use ferrock_statistics::Ticker;
+use ferrock_statistics::{PerfRecorder, Ticker};
 use ferrock_table::{LimitReads, PlannedRead, ScanBounds};
 use ferrock_tree::iterator::ReadSet;
 use ferrock_vfs::ReadBuffer;
@@ -106,7 +106,11 @@ impl Iter {
     }
 
     /// The same iterator, counted where something counts.
+    #[inline]
     pub(super) fn counted(mut self, db: &DbCore) -> Self {
+        if db.metrics.statistics().is_none() && !PerfRecorder::is_used() {
+            return self;
+        }
         self.tally = ScanTally::begin(db.metrics.statistics(), &db.env.clock, self.passed_entries());
         self
     }

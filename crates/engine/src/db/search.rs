@@ -132,7 +132,7 @@ pub(super) fn blob_view<'a>(
 
 /// Looks a key up in the memtables. True when tables are to be asked: such a lookup, and no other, is one that the
 /// family counts, in whichever call it is ([`ReadStats`]), as the counts decide how tables are written.
-#[inline]
+#[inline(always)]
 pub(super) fn search_memtables(
     pinned: &SuperVersion,
     lookup: &LookupKey,

@@ -157,9 +157,7 @@ pub(crate) fn family(stats: &FamilyStats<'_>) -> String {
     let _ = writeln!(out, "Uptime(secs): {up:.1} total, {since:.1} interval");
     let _ =
         writeln!(out, "Flush(GB): cumulative {:.3}, interval {:.3}", gib(ingested(&stats.jobs)), gib(ingested_since));
-    for what in ["AddFile(GB): cumulative 0.000, interval 0.000"] {
-        let _ = writeln!(out, "{what}");
-    }
+    let _ = writeln!(out, "AddFile(GB): cumulative 0.000, interval 0.000");
     for what in ["Total Files", "L0 Files", "Keys"] {
         let _ = writeln!(out, "AddFile({what}): cumulative 0, interval 0");
     }
