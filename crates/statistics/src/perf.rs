@@ -111,7 +111,7 @@ impl ThreadState {
     #[inline]
     #[must_use]
     pub fn perf(self) -> Option<PerfRecorder> {
-        (self.0 & LEVEL_MASK >= PerfLevel::EnableCount as u64).then(|| PerfRecorder((self.0 & LEVEL_MASK) as u8))
+        (self.0 & LEVEL_MASK >= PerfLevel::EnableCount as u64).then_some(PerfRecorder((self.0 & LEVEL_MASK) as u8))
     }
 }
 
