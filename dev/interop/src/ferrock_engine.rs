@@ -129,7 +129,7 @@ impl FerrockDatabase {
         if let Some(failure) = workers.failures().first() {
             return Err(format!("a worker of a compaction failed: {failure}"));
         }
-        let statistics = self.db.property("rocksdb.options-statistics").unwrap_or_default();
+        let statistics = self.db.property("ferrock.statistics").unwrap_or_default();
         match statistics.lines().any(|line| line == "remote_compactions_refused=0") {
             true => Ok(()),
             false => Err("what a worker wrote was refused; the LOG says why".to_owned()),

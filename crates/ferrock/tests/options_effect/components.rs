@@ -4,6 +4,7 @@ use crate::Effect::{self, Elsewhere, Shown};
 use crate::database::max_file_opening_threads;
 use crate::setup::{Setup, flush_range, flushed_properties, force_compaction, key, number};
 use ferrock::options::CompactionFilter;
+use ferrock::statistics::{Statistics, Ticker};
 use ferrock::{Comparator, ReadOptions};
 use ferrock_base::clock::SystemClock;
 use ferrock_base::compaction_filter::RemoveEmptyValues;
@@ -47,6 +48,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ),
     ("Components.rate_limiter", Shown(rate_limiter)),
     ("Components.listeners", Shown(listeners)),
+    ("Components.statistics", Shown(statistics)),
     (
         "Components.compaction_service",
         Elsewhere("tests/remote_compaction/main.rs", "closing_ends_the_wait_for_a_worker"),
@@ -186,6 +188,16 @@ fn listeners() {
     assert_eq!(setup.compactions.begun.load(Ordering::SeqCst), 0);
     db.compact_range(None, None).unwrap();
     assert_eq!(setup.compactions.begun.load(Ordering::SeqCst), 1);
+}
+
+fn statistics() {
+    let counted = [false, true].map(|has_statistics| {
+        let (mut setup, statistics) = (Setup::new(), Arc::new(Statistics::default()));
+        setup.db.components.statistics = has_statistics.then(|| Arc::clone(&statistics));
+        flush_range(&setup.open(), 0..10);
+        statistics.ticker(Ticker::NumberKeysWritten)
+    });
+    assert_eq!(counted, [0, 10]);
 }
 
 fn comparator() {

@@ -47,7 +47,6 @@ const CONTRACT: &str = "The error of a single deletion over a deletion names the
 const NUMBERS_GIVEN: &str = "Sequence numbers of writes that left nothing are not given again after an open";
 const PENDING: &str = "`rocksdb.compaction-pending` is 0 where automatic compactions are off";
 const CHANGED: &str = "A change of options brings them into their bounds, too";
-const STATISTICS: &str = "properties have the counters that there are";
 const WAL_DIR: &str = "An OPTIONS file has `wal_dir`, empty too";
 
 /// Those that few seeds show.
@@ -150,5 +149,4 @@ pub const KNOWN: &[Known] = &[
         "format_version",
         "an argument or an option is wrong",
     ),
-    known("statistics", "property rocksdb.options-statistics", "none", "there", STATISTICS),
 ];
