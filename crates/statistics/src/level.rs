@@ -13,9 +13,9 @@ pub enum StatsLevel {
     /// Times of operations, reads and syncs.
     #[default]
     ExceptDetailedTimers = 3,
-    /// Times of parts of an operation, as compressing a block.
+    /// The same: times of parts of an operation, as of compressing a block, are not counted yet.
     ExceptTimeForMutex = 4,
-    /// The same: no time is spent waiting for a mutex of the whole database.
+    /// The same.
     All = 5,
 }
 

@@ -74,13 +74,6 @@ impl<'s> Recorder<'s> {
         self.level >= StatsLevel::ExceptDetailedTimers
     }
 
-    /// True when times of parts of operations are counted, too.
-    #[inline]
-    #[must_use]
-    pub fn is_timing_details(self) -> bool {
-        self.level >= StatsLevel::ExceptTimeForMutex
-    }
-
     /// Adds to a ticker.
     #[inline]
     pub fn add(self, ticker: Ticker, amount: u64) {

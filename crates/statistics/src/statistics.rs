@@ -251,14 +251,14 @@ mod tests {
             let statistics = Statistics::new(level);
             statistics.add(Ticker::BytesRead, 1);
             statistics.record(Histogram::BytesPerRead, 1);
-            let timing = statistics.recorder().map(|recorder| (recorder.is_timing(), recorder.is_timing_details()));
+            let timing = statistics.recorder().map(Recorder::is_timing);
             (statistics.ticker(Ticker::BytesRead), statistics.histogram(Histogram::BytesPerRead).count(), timing)
         };
         assert_eq!(counted(StatsLevel::DisableAll), (0, 0, None));
-        assert_eq!(counted(StatsLevel::ExceptHistogramOrTimers), (1, 0, Some((false, false))));
-        assert_eq!(counted(StatsLevel::ExceptTimers), (1, 1, Some((false, false))));
-        assert_eq!(counted(StatsLevel::ExceptDetailedTimers), (1, 1, Some((true, false))));
-        assert_eq!(counted(StatsLevel::All), (1, 1, Some((true, true))));
+        assert_eq!(counted(StatsLevel::ExceptHistogramOrTimers), (1, 0, Some(false)));
+        assert_eq!(counted(StatsLevel::ExceptTimers), (1, 1, Some(false)));
+        assert_eq!(counted(StatsLevel::ExceptDetailedTimers), (1, 1, Some(true)));
+        assert_eq!(counted(StatsLevel::All), (1, 1, Some(true)));
     }
 
     #[test]

@@ -90,7 +90,7 @@ fn significant(value: f64) -> String {
 }
 
 /// As RocksDB writes sizes here: in KB at least, where a KB has 1024 bytes.
-fn kilobytes(bytes: u64) -> String {
+pub(super) fn kilobytes(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
     let mut value = bytes as f64 / 1024.0;
     let mut unit = 0;

@@ -17,8 +17,6 @@ pub(crate) struct JobCounts {
     pub(crate) written: u64,
     /// Bytes of tables that only changed their level.
     pub(crate) moved: u64,
-    /// Bytes of blobs read.
-    pub(crate) blob_read: u64,
     /// Bytes of blob files written.
     pub(crate) blob_written: u64,
     /// Entries read.
@@ -37,7 +35,6 @@ impl JobCounts {
             read_there: of(self.read_there, other.read_there),
             written: of(self.written, other.written),
             moved: of(self.moved, other.moved),
-            blob_read: of(self.blob_read, other.blob_read),
             blob_written: of(self.blob_written, other.blob_written),
             entries: of(self.entries, other.entries),
             dropped: of(self.dropped, other.dropped),
@@ -84,6 +81,7 @@ impl FamilyJobs {
 /// The counts of an open family.
 #[derive(Debug, Default)]
 pub(crate) struct LevelCounts {
+    /// A leaf.
     jobs: Mutex<FamilyJobs>,
     /// What `cfstats` told last, and when, in monotonic microseconds.
     told: Mutex<Option<(u64, FamilyJobs)>>,
@@ -98,7 +96,7 @@ impl LevelCounts {
             written: output.size_bytes() - output.blob_size_bytes(),
             blob_written: output.blob_size_bytes(),
             entries: dropped.input_entries,
-            dropped: dropped.hidden + dropped.obsolete + dropped.range_deleted + dropped.filtered,
+            dropped: dropped.total(),
             us,
             ..JobCounts::default()
         };
@@ -122,7 +120,7 @@ impl LevelCounts {
                 written: output.size_bytes() - output.blob_size_bytes(),
                 blob_written: output.blob_size_bytes(),
                 entries: dropped.input_entries,
-                dropped: dropped.hidden + dropped.obsolete + dropped.range_deleted + dropped.filtered,
+                dropped: dropped.total(),
                 us,
                 ..JobCounts::default()
             }
@@ -134,15 +132,12 @@ impl LevelCounts {
         jobs.compactions = jobs.compactions.plus(counts);
     }
 
-    /// The counts now.
-    pub(crate) fn now(&self) -> FamilyJobs {
-        self.jobs.lock().clone()
-    }
-
     /// The counts now, and those told last with their time; these are told from then on.
     pub(crate) fn tell(&self, now_us: u64) -> (FamilyJobs, Option<(u64, FamilyJobs)>) {
-        let now = self.now();
-        let before = self.told.lock().replace((now_us, now.clone()));
+        // Taken under the lock, so that of two callers the later one has the later counts.
+        let mut told = self.told.lock();
+        let now = self.jobs.lock().clone();
+        let before = told.replace((now_us, now.clone()));
         (now, before)
     }
 }

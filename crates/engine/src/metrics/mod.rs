@@ -66,8 +66,11 @@ impl Metrics {
 
     /// The text of `dbstats`, which begins a new interval.
     pub(crate) fn database_text(&self, now_us: u64) -> String {
+        // Taken under the lock, so that of two callers the later one has the later counts.
+        let mut told = self.told.lock();
         let all = self.counters.writes();
-        let before = self.told.lock().replace((now_us, all));
+        let before = told.replace((now_us, all));
+        drop(told);
         let (told_us, before) = before.unwrap_or((self.opened_us, WriteCounts::default()));
         let (uptime_us, interval_us) = (self.uptime_us(now_us), now_us.saturating_sub(told_us));
         let stalls = stalls::text(&stalls::database_map(&self.counters));

@@ -1,5 +1,6 @@
 //! `cfstats` and `dbstats`, in RocksDB's form.
 
+use super::cache::kilobytes;
 use super::levels::{FamilyJobs, JobCounts};
 use std::fmt::Write as _;
 
@@ -20,7 +21,7 @@ pub(crate) struct LevelRow {
 #[derive(Debug)]
 pub(crate) struct FamilyStats<'a> {
     pub(crate) name: &'a str,
-    /// From the first level to the deepest one that has, or had, tables.
+    /// All levels.
     pub(crate) rows: Vec<LevelRow>,
     pub(crate) jobs: FamilyJobs,
     /// What was told last.
@@ -49,20 +50,6 @@ fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-/// Bytes in the largest unit that leaves a number before the point, from KB on.
-fn human_bytes(bytes: u64) -> String {
-    let mut value = bytes as f64 / 1024.0;
-    let mut units = ["KB", "MB", "GB", "TB"].into_iter();
-    let mut unit = units.next().unwrap_or_default();
-    for next in units {
-        if value < 1024.0 {
-            break;
-        }
-        (value, unit) = (value / 1024.0, next);
-    }
-    format!("{value:.2} {unit}")
-}
-
 /// Numbers from 10,000 on in thousands, and so forth.
 fn human_number(number: u64) -> String {
     match number {
@@ -73,7 +60,8 @@ fn human_number(number: u64) -> String {
     }
 }
 
-/// `ingested`: what the bytes written are compared with. `seconds`: those that the rates are of.
+/// The zeros stand for what is not counted: bytes before compression, processor time, blobs read. `ingested`: what the
+/// bytes written are compared with. `seconds`: those that the rates are of.
 fn write_row(out: &mut String, name: &str, level: LevelRow, counts: JobCounts, ingested: u64, seconds: f64) {
     let read = counts.read_above + counts.read_there;
     let own_seconds = counts.us as f64 / 1e6;
@@ -84,9 +72,9 @@ fn write_row(out: &mut String, name: &str, level: LevelRow, counts: JobCounts, i
          {:>8.1} {:>9.2} {:>17.2} {:>9} {:>8.3} {:>7} {:>6} {:>9.1} {:>9.1}",
         level.files,
         level.compacting,
-        human_bytes(level.size_bytes),
+        kilobytes(level.size_bytes),
         level.score,
-        gib(read + counts.blob_read),
+        gib(read),
         gib(counts.read_above),
         gib(counts.read_there),
         gib(counts.written + counts.blob_written),
@@ -94,7 +82,7 @@ fn write_row(out: &mut String, name: &str, level: LevelRow, counts: JobCounts, i
         new / GIB,
         gib(counts.moved),
         ratio((counts.written + counts.blob_written) as f64, ingested as f64),
-        ratio((read + counts.blob_read) as f64 / MIB, seconds),
+        ratio(read as f64 / MIB, seconds),
         ratio((counts.written + counts.blob_written) as f64 / MIB, seconds),
         own_seconds,
         0.0,
@@ -102,7 +90,7 @@ fn write_row(out: &mut String, name: &str, level: LevelRow, counts: JobCounts, i
         ratio(own_seconds, counts.jobs as f64),
         human_number(counts.entries),
         human_number(counts.dropped),
-        gib(counts.blob_read),
+        0.0,
         gib(counts.blob_written),
     );
 }
@@ -124,7 +112,7 @@ pub(crate) fn family(stats: &FamilyStats<'_>) -> String {
         if row.files == 0 && counts == JobCounts::default() {
             continue;
         }
-        let from = if level == 0 { ingested(&stats.jobs) } else { counts.read_above + counts.blob_read };
+        let from = if level == 0 { ingested(&stats.jobs) } else { counts.read_above };
         write_row(&mut out, &format!("L{level}"), *row, counts, from, seconds(counts));
     }
     let sum = stats.rows.iter().fold(LevelRow::default(), |sum, row| LevelRow {
@@ -136,7 +124,7 @@ pub(crate) fn family(stats: &FamilyStats<'_>) -> String {
     let all = stats.jobs.all();
     write_row(&mut out, "Sum", sum, all, ingested(&stats.jobs), seconds(all));
     let interval = all.since(stats.before.all());
-    let ingested_since = ingested(&stats.jobs) - ingested(&stats.before);
+    let ingested_since = ingested(&stats.jobs).saturating_sub(ingested(&stats.before));
     write_row(&mut out, "Int", LevelRow::default(), interval, ingested_since, seconds(interval));
     write_head(&mut out, stats.name, "Priority");
     for (name, counts) in [("Low", stats.jobs.compactions), ("High", stats.jobs.flushes)] {
@@ -195,14 +183,14 @@ pub(crate) struct WriteCounts {
 impl WriteCounts {
     fn since(self, earlier: Self) -> Self {
         Self {
-            batches: self.batches - earlier.batches,
-            keys: self.keys - earlier.keys,
-            groups: self.groups - earlier.groups,
-            bytes: self.bytes - earlier.bytes,
-            logged_batches: self.logged_batches - earlier.logged_batches,
-            log_bytes: self.log_bytes - earlier.log_bytes,
-            syncs: self.syncs - earlier.syncs,
-            stall_us: self.stall_us - earlier.stall_us,
+            batches: self.batches.saturating_sub(earlier.batches),
+            keys: self.keys.saturating_sub(earlier.keys),
+            groups: self.groups.saturating_sub(earlier.groups),
+            bytes: self.bytes.saturating_sub(earlier.bytes),
+            logged_batches: self.logged_batches.saturating_sub(earlier.logged_batches),
+            log_bytes: self.log_bytes.saturating_sub(earlier.log_bytes),
+            syncs: self.syncs.saturating_sub(earlier.syncs),
+            stall_us: self.stall_us.saturating_sub(earlier.stall_us),
         }
     }
 }
@@ -287,7 +275,7 @@ mod tests {
     #[test]
     fn numbers_are_short() {
         assert_eq!([0, 9999, 10_000, 12_345_678].map(human_number), ["0", "9999", "10K", "12M"]);
-        assert_eq!([0, 11_368, 5 << 30].map(human_bytes), ["0.00 KB", "11.10 KB", "5.00 GB"]);
+        assert_eq!([0, 11_368, 5 << 30].map(kilobytes), ["0.00 KB", "11.10 KB", "5.00 GB"]);
     }
 
     #[test]

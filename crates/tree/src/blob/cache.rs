@@ -61,14 +61,14 @@ impl BlobCache {
         Self { statistics, ..self }
     }
 
-    fn count(&self, counts: [(Ticker, u64); 2]) {
+    fn count(&self, counts: &[(Ticker, u64)]) {
         if let Some(recorder) = self.statistics.as_ref().and_then(|statistics| statistics.recorder()) {
-            counts.into_iter().for_each(|(ticker, amount)| recorder.add(ticker, amount));
+            counts.iter().for_each(|(ticker, amount)| recorder.add(*ticker, *amount));
         }
     }
 
     fn count_insert(&self, bytes: usize) {
-        self.count([(Ticker::BlobDbCacheAdd, 1), (Ticker::BlobDbCacheBytesWrite, bytes as u64)]);
+        self.count(&[(Ticker::BlobDbCacheAdd, 1), (Ticker::BlobDbCacheBytesWrite, bytes as u64)]);
     }
 
     /// The cache itself.
@@ -88,9 +88,9 @@ impl BlobCache {
         match &found {
             Some(value) => {
                 let bytes = value.as_slice().len() as u64;
-                self.count([(Ticker::BlobDbCacheHit, 1), (Ticker::BlobDbCacheBytesRead, bytes)]);
+                self.count(&[(Ticker::BlobDbCacheHit, 1), (Ticker::BlobDbCacheBytesRead, bytes)]);
             }
-            None => self.count([(Ticker::BlobDbCacheMiss, 1), (Ticker::BlobDbCacheMiss, 0)]),
+            None => self.count(&[(Ticker::BlobDbCacheMiss, 1)]),
         }
         found
     }

@@ -96,7 +96,12 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row("histogram", Kind::Bool, "false", "print the distribution of the operations' times"),
     row("statistics", Kind::Bool, "false", "count what the database does, and print tickers and histograms at the end"),
-    row("stats_level", Kind::Integer, "3", "what statistics counts: 0 nothing .. 5 all; 3 leaves out times of details"),
+    row(
+        "stats_level",
+        Kind::Integer,
+        "3",
+        "what statistics counts: 0 nothing, 1 tickers, 2 also sizes, 3 and more also times",
+    ),
     row(
         "stats_interval",
         Kind::Integer,

@@ -120,6 +120,12 @@ pub struct DroppedEntries {
 }
 
 impl DroppedEntries {
+    /// Entries read that came to nothing.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.hidden + self.obsolete + self.range_deleted + self.filtered
+    }
+
     /// Adds the counts of another part of the job.
     pub fn absorb(&mut self, other: &Self) {
         for (sum, more) in [
