@@ -1,13 +1,15 @@
-//! Sets of counters that threads do not share.
+//! What a thread is to counters: a number, a set of counters of its own, and how much it has counted of itself.
 //!
 //! ```text
+//! word of a thread   [ordinal + 1: 48 bits] [stripe: 8 bits] [level: 8 bits]      0 in the ordinal: not asked for yet
+//!
 //! stripe    0          1          ...    30         31
 //! of        a thread   a thread          a thread   all other threads, by locked instructions
 //! ```
 //!
-//! A thread leases a stripe when it counts for the first time and gives it back when it ends. Until then no other
-//! thread writes to the counters of that stripe, whichever object they belong to, so that counting takes no locked
-//! instruction.
+//! A thread leases a stripe when it asks for its word for the first time and gives it back when it ends. Until then no
+//! other thread writes to the counters of that stripe, whichever object they belong to, so that counting takes no
+//! locked instruction. All three are one word because an access to what is thread-local is a call in a shared library.
 
 use parking_lot::Mutex;
 use std::cell::Cell;
@@ -18,7 +20,14 @@ pub const STRIPES: usize = 32;
 
 /// The last set is shared by the threads without one of their own.
 const SHARED: usize = STRIPES - 1;
-const UNASSIGNED: usize = usize::MAX;
+
+const LEVEL_MASK: u64 = 0xff;
+const STRIPE_SHIFT: u32 = 8;
+const STRIPE_MASK: u64 = 0xff << STRIPE_SHIFT;
+const ORDINAL_SHIFT: u32 = 16;
+
+/// The level that a thread begins with.
+const FIRST_LEVEL: u64 = 1;
 
 /// A bit for each set that is leased to a living thread.
 static LEASED: Mutex<u32> = Mutex::new(0);
@@ -28,7 +37,9 @@ struct Lease;
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let stripe = STRIPE.replace(SHARED);
+        let word = ThreadWord(WORD.get(), std::marker::PhantomData);
+        let stripe = word.stripe().index;
+        WORD.set(word.0 & !STRIPE_MASK | (SHARED as u64) << STRIPE_SHIFT);
         if stripe < SHARED {
             *LEASED.lock() &= !(1 << stripe);
         }
@@ -36,13 +47,12 @@ impl Drop for Lease {
 }
 
 thread_local! {
-    static STRIPE: Cell<usize> = const { Cell::new(UNASSIGNED) };
+    static WORD: Cell<u64> = const { Cell::new(FIRST_LEVEL) };
     static LEASE: Lease = const { Lease };
 }
 
-/// Finds a set for a thread that counts for the first time.
-#[cold]
-fn assign_stripe() -> usize {
+/// Leases a set, if one is left.
+fn lease_stripe() -> usize {
     // A thread that is being torn down can no longer return a set.
     if LEASE.try_with(|_| ()).is_err() {
         return SHARED;
@@ -52,8 +62,58 @@ fn assign_stripe() -> usize {
     if stripe < SHARED {
         *leased |= 1 << stripe;
     }
-    STRIPE.set(stripe);
     stripe
+}
+
+/// The word of a thread, as it was when it was asked for. It stays on the thread: it is not `Send`.
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadWord(u64, std::marker::PhantomData<*const ()>);
+
+impl ThreadWord {
+    /// That of the thread that calls.
+    #[inline]
+    #[must_use]
+    pub fn current() -> Self {
+        let word = WORD.get();
+        let word = if word >> ORDINAL_SHIFT == 0 { Self::begin(word) } else { word };
+        Self(word, std::marker::PhantomData)
+    }
+
+    #[cold]
+    fn begin(word: u64) -> u64 {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let ordinal = NEXT.fetch_add(1, Ordering::Relaxed);
+        let word = ordinal << ORDINAL_SHIFT | (lease_stripe() as u64) << STRIPE_SHIFT | word & LEVEL_MASK;
+        WORD.set(word);
+        word
+    }
+
+    /// A number that differs between threads, from 0 on in the order in which they asked.
+    #[inline]
+    #[must_use]
+    pub fn ordinal(self) -> usize {
+        ((self.0 >> ORDINAL_SHIFT) - 1) as usize
+    }
+
+    /// The set of counters of the thread.
+    #[inline]
+    #[must_use]
+    pub fn stripe(self) -> Stripe {
+        let index = ((self.0 & STRIPE_MASK) >> STRIPE_SHIFT) as usize;
+        Stripe { index: index.min(SHARED), _stays: std::marker::PhantomData }
+    }
+
+    /// How much the thread has counted of itself: a number that [`set_level`](Self::set_level) set, at first 1.
+    #[inline]
+    #[must_use]
+    pub fn level(self) -> u8 {
+        (self.0 & LEVEL_MASK) as u8
+    }
+
+    /// Sets the level of the thread that calls.
+    pub fn set_level(level: u8) {
+        WORD.set(WORD.get() & !LEVEL_MASK | u64::from(level));
+    }
 }
 
 /// The set of a thread. It stays on the thread: it is not `Send`.
@@ -68,11 +128,7 @@ impl Stripe {
     #[inline]
     #[must_use]
     pub fn of_thread() -> Self {
-        let index = match STRIPE.get() {
-            stripe if stripe < STRIPES => stripe,
-            _ => assign_stripe(),
-        };
-        Self { index, _stays: std::marker::PhantomData }
+        ThreadWord::current().stripe()
     }
 
     /// Below [`STRIPES`].
@@ -80,6 +136,13 @@ impl Stripe {
     #[must_use]
     pub fn index(self) -> usize {
         self.index
+    }
+
+    /// True for the set that several threads may add to.
+    #[inline]
+    #[must_use]
+    pub fn is_shared(self) -> bool {
+        self.index == SHARED
     }
 
     /// Adds to a counter of this set.
@@ -94,11 +157,53 @@ impl Stripe {
     /// ```
     #[inline]
     pub fn add(self, counter: &AtomicU64, amount: u64) {
-        if self.index == SHARED {
+        if self.is_shared() {
             counter.fetch_add(amount, Ordering::Relaxed);
         } else {
             // No other thread writes to this counter.
             counter.store(counter.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_keeps_its_word_and_gives_its_stripe_back() {
+        let seen = std::thread::scope(|scope| {
+            let word = || {
+                let first = ThreadWord::current();
+                ThreadWord::set_level(6);
+                let then = ThreadWord::current();
+                assert_eq!((first.level(), then.level()), (1, 6));
+                assert_eq!(first.ordinal(), then.ordinal());
+                assert_eq!(first.stripe().index(), then.stripe().index());
+                (then.ordinal(), then.stripe().index())
+            };
+            let run = || scope.spawn(word).join().expect("the thread ends");
+            (0..100).map(|_| run()).collect::<Vec<_>>()
+        });
+        assert!(seen.windows(2).all(|pair| pair[0].0 < pair[1].0), "numbers differ: {seen:?}");
+        assert!(seen.iter().any(|(_, stripe)| *stripe < SHARED), "stripes are given back: {seen:?}");
+    }
+
+    #[test]
+    fn a_thread_that_is_torn_down_has_the_shared_stripe() {
+        thread_local!(static LAST: Last = const { Last });
+        struct Last;
+        static SEEN: AtomicU64 = AtomicU64::new(0);
+        impl Drop for Last {
+            fn drop(&mut self) {
+                SEEN.store(ThreadWord::current().stripe().index() as u64 + 1, Ordering::Relaxed);
+            }
+        }
+        std::thread::scope(|scope| {
+            // What is first used first is dropped last.
+            scope.spawn(|| (LAST.with(|_| ()), ThreadWord::current().ordinal()));
+        });
+        // The order of destructors is the platform's: either the lease was still there, or the shared stripe was taken.
+        assert!((1..=STRIPES as u64).contains(&SEEN.load(Ordering::Relaxed)));
     }
 }

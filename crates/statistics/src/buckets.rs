@@ -12,8 +12,17 @@ pub(crate) const BUCKETS: usize = 109;
 /// The largest value of each bucket.
 pub(crate) const LAST_VALUES: [u64; BUCKETS] = last_values();
 
-/// The first bucket that a value with this many significant bits can be in.
-const FIRST_OF_BITS: [u8; 65] = first_of_bits();
+/// Where values with the same number of significant bits are: no more than three buckets, as buckets grow by half, and
+/// a number of bits doubles.
+#[derive(Clone, Copy)]
+struct OfBits {
+    /// The first of the buckets.
+    first: usize,
+    /// The largest values of it and of the one behind it.
+    ends: [u64; 2],
+}
+
+const OF_BITS: [OfBits; 65] = of_bits();
 
 const fn last_values() -> [u64; BUCKETS] {
     let mut values = [0; BUCKETS];
@@ -33,31 +42,31 @@ const fn last_values() -> [u64; BUCKETS] {
     values
 }
 
-const fn first_of_bits() -> [u8; 65] {
-    let mut first = [0; 65];
+const fn of_bits() -> [OfBits; 65] {
+    let mut all = [OfBits { first: 0, ends: [LAST_VALUES[0], LAST_VALUES[1]] }; 65];
     let mut bits = 1;
     while bits <= 64 {
         let smallest = 1_u64 << (bits - 1);
-        let mut bucket = 0;
-        while bucket + 1 < BUCKETS && LAST_VALUES[bucket] < smallest {
-            bucket += 1;
+        let mut first = 0;
+        while first + 1 < BUCKETS && LAST_VALUES[first] < smallest {
+            first += 1;
         }
-        first[bits] = bucket as u8;
+        all[bits] = OfBits { first, ends: [end_of(first), end_of(first + 1)] };
         bits += 1;
     }
-    first
+    all
 }
 
-/// The bucket of a value; the last one has what is beyond it, too.
+/// The largest value of a bucket; the last one has what is beyond it, too.
+const fn end_of(bucket: usize) -> u64 {
+    if bucket + 1 < BUCKETS { LAST_VALUES[bucket] } else { u64::MAX }
+}
+
+/// The bucket of a value.
 #[inline]
 pub(crate) fn bucket_of(value: u64) -> usize {
-    let bits = 64 - value.leading_zeros() as usize;
-    let mut bucket = usize::from(FIRST_OF_BITS[bits]);
-    // No more than two steps: buckets grow by half, and a number of bits doubles.
-    while bucket + 1 < BUCKETS && LAST_VALUES[bucket] < value {
-        bucket += 1;
-    }
-    bucket
+    let OfBits { first, ends } = OF_BITS[64 - value.leading_zeros() as usize];
+    first + usize::from(value > ends[0]) + usize::from(value > ends[1])
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What one thread does.
 //!
 //! ```text
-//! thread   [level, ordinal: one word] [sum 0 .. sum 119]     no other thread reads or writes them
+//! thread   [word: ordinal, stripe, level] [sum 0 .. sum 119]     no other thread reads or writes them
 //! ```
 //!
 //! An operation asks once for the word, which it needs for its ordinal anyway, and goes on as if nothing were counted
@@ -9,9 +9,10 @@
 //! asks pays nothing.
 
 use crate::PerfMetric;
+use ferrock_base::stripe::{Stripe, ThreadWord};
 use std::cell::Cell;
 use std::fmt::Write as _;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What is counted of a thread. A level has all that the levels before it have. Numbers and meaning are RocksDB's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,7 +54,7 @@ impl PerfLevel {
     /// The level of the thread that calls.
     #[must_use]
     pub fn of_thread() -> Self {
-        Self::from_number(STATE.get() as u32 & LEVEL_MASK as u32).unwrap_or_default()
+        Self::from_number(u32::from(ThreadWord::current().level())).unwrap_or_default()
     }
 
     /// Sets the level of the thread that calls; what was counted stays.
@@ -61,57 +62,50 @@ impl PerfLevel {
         if self >= Self::EnableCount {
             IS_USED.store(true, Ordering::Relaxed);
         }
-        STATE.set(STATE.get() & !LEVEL_MASK | self as u64);
+        ThreadWord::set_level(self as u8);
     }
 }
 
 const METRICS: usize = PerfMetric::ALL.len();
-const LEVEL_MASK: u64 = 0xff;
-const ORDINAL_SHIFT: u32 = 8;
 
 /// A thread counted, or counts.
 static IS_USED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// The level in the lowest byte; above it the ordinal plus one, 0 before the thread has one.
-    static STATE: Cell<u64> = const { Cell::new(PerfLevel::Disable as u64) };
     static SUMS: [Cell<u64>; METRICS] = const { [const { Cell::new(0) }; METRICS] };
 }
 
 /// What an operation asks of its thread, in one access.
 #[derive(Clone, Copy, Debug)]
-pub struct ThreadState(u64);
+pub struct ThreadState(ThreadWord);
 
 impl ThreadState {
     /// That of the thread that calls.
     #[inline]
     #[must_use]
     pub fn current() -> Self {
-        let state = STATE.get();
-        if state >> ORDINAL_SHIFT == 0 { Self::begin(state) } else { Self(state) }
-    }
-
-    #[cold]
-    fn begin(state: u64) -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        let ordinal = NEXT.fetch_add(1, Ordering::Relaxed);
-        let state = state & LEVEL_MASK | ordinal << ORDINAL_SHIFT;
-        STATE.set(state);
-        Self(state)
+        Self(ThreadWord::current())
     }
 
     /// A number that differs between threads.
     #[inline]
     #[must_use]
     pub fn ordinal(self) -> usize {
-        ((self.0 >> ORDINAL_SHIFT) - 1) as usize
+        self.0.ordinal()
+    }
+
+    /// The counters that the thread adds to.
+    #[inline]
+    pub(crate) fn stripe(self) -> Stripe {
+        self.0.stripe()
     }
 
     /// What counts for the thread; `None` where its level counts nothing.
     #[inline]
     #[must_use]
     pub fn perf(self) -> Option<PerfRecorder> {
-        (self.0 & LEVEL_MASK >= PerfLevel::EnableCount as u64).then_some(PerfRecorder((self.0 & LEVEL_MASK) as u8))
+        let level = self.0.level();
+        (level >= PerfLevel::EnableCount as u8).then_some(PerfRecorder(level))
     }
 }
 
@@ -151,10 +145,18 @@ impl PerfRecorder {
     /// Adds to a sum.
     #[inline]
     pub fn add(self, metric: PerfMetric, amount: u64) {
-        debug_assert!(metric.is_counted(), "{metric:?} is declared to stay 0");
+        self.add_all([(metric, amount)]);
+    }
+
+    /// Adds to several sums.
+    #[inline]
+    pub fn add_all<const N: usize>(self, rows: [(PerfMetric, u64); N]) {
         SUMS.with(|sums| {
-            let sum = &sums[metric as usize];
-            sum.set(sum.get().wrapping_add(amount));
+            for (metric, amount) in rows {
+                debug_assert!(metric.is_counted(), "{metric:?} is declared to stay 0");
+                let sum = &sums[metric as usize];
+                sum.set(sum.get().wrapping_add(amount));
+            }
         });
     }
 }

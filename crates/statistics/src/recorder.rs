@@ -43,6 +43,16 @@ impl HistogramCounters {
         data
     }
 
+    /// Adds a value, with locked instructions.
+    #[cold]
+    pub(crate) fn add_shared(&self, value: u64) {
+        self.buckets[bucket_of(value)].fetch_add(1, Ordering::Relaxed);
+        self.sum.fetch_add(value, Ordering::Relaxed);
+        self.sum_of_squares.fetch_add(value.wrapping_mul(value), Ordering::Relaxed);
+        self.min.fetch_min(value, Ordering::Relaxed);
+        self.max.fetch_max(value, Ordering::Relaxed);
+    }
+
     pub(crate) fn new() -> Self {
         Self {
             buckets: std::array::from_fn(|_| AtomicU64::new(0)),
@@ -59,11 +69,13 @@ impl HistogramCounters {
 pub struct Recorder<'s> {
     counters: &'s StripeCounters,
     stripe: Stripe,
-    level: StatsLevel,
+    /// A [`StatsLevel`].
+    level: u8,
 }
 
 impl<'s> Recorder<'s> {
-    pub(crate) fn new(counters: &'s StripeCounters, stripe: Stripe, level: StatsLevel) -> Self {
+    #[inline]
+    pub(crate) fn new(counters: &'s StripeCounters, stripe: Stripe, level: u8) -> Self {
         Self { counters, stripe, level }
     }
 
@@ -71,39 +83,61 @@ impl<'s> Recorder<'s> {
     #[inline]
     #[must_use]
     pub fn is_timing(self) -> bool {
-        self.level >= StatsLevel::ExceptDetailedTimers
+        self.level >= StatsLevel::ExceptDetailedTimers as u8
     }
 
     /// Adds to a ticker.
     #[inline]
     pub fn add(self, ticker: Ticker, amount: u64) {
-        debug_assert!(ticker.is_counted(), "{ticker:?} is declared to stay 0");
-        self.stripe.add(&self.counters.tickers[ticker as usize], amount);
+        self.add_all([(ticker, amount)]);
+    }
+
+    /// Adds to several tickers.
+    #[inline]
+    pub fn add_all<const N: usize>(self, rows: [(Ticker, u64); N]) {
+        if self.stripe.is_shared() {
+            return self.add_shared(&rows);
+        }
+        for (ticker, amount) in rows {
+            debug_assert!(ticker.is_counted(), "{ticker:?} is declared to stay 0");
+            self.stripe.add(&self.counters.tickers[ticker as usize], amount);
+        }
+    }
+
+    #[cold]
+    fn add_shared(self, rows: &[(Ticker, u64)]) {
+        for (ticker, amount) in rows {
+            debug_assert!(ticker.is_counted(), "{ticker:?} is declared to stay 0");
+            self.stripe.add(&self.counters.tickers[*ticker as usize], *amount);
+        }
     }
 
     /// Adds a value to a histogram, if the level has histograms.
     #[inline]
     pub fn record(self, histogram: Histogram, value: u64) {
         debug_assert!(histogram.is_counted(), "{histogram:?} is declared to stay 0");
-        if self.level < StatsLevel::ExceptTimers {
+        if self.level < StatsLevel::ExceptTimers as u8 {
             return;
         }
-        let Some(counters) = self.counters.histograms[histogram as usize].get() else {
-            return self.record_first(histogram, value);
-        };
-        self.record_in(counters, value);
+        match self.counters.histograms[histogram as usize].get() {
+            Some(counters) => self.record_in(counters, value),
+            None => self.record_first(histogram, value),
+        }
     }
 
     #[inline]
     fn record_in(self, counters: &HistogramCounters, value: u64) {
+        if self.stripe.is_shared() {
+            return counters.add_shared(value);
+        }
         self.stripe.add(&counters.buckets[bucket_of(value)], 1);
         self.stripe.add(&counters.sum, value);
         self.stripe.add(&counters.sum_of_squares, value.wrapping_mul(value));
         if value < counters.min.load(Ordering::Relaxed) {
-            counters.min.fetch_min(value, Ordering::Relaxed);
+            counters.min.store(value, Ordering::Relaxed);
         }
         if value > counters.max.load(Ordering::Relaxed) {
-            counters.max.fetch_max(value, Ordering::Relaxed);
+            counters.max.store(value, Ordering::Relaxed);
         }
     }
 

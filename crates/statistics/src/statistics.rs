@@ -1,7 +1,7 @@
 //! The counters of a database.
 
 use crate::recorder::StripeCounters;
-use crate::{Histogram, HistogramData, Recorder, StatsLevel, Ticker};
+use crate::{Histogram, HistogramData, Recorder, StatsLevel, ThreadState, Ticker};
 use ferrock_base::stripe::{STRIPES, Stripe};
 use parking_lot::Mutex;
 use std::fmt;
@@ -73,11 +73,18 @@ impl Statistics {
     #[inline]
     #[must_use]
     pub fn recorder(&self) -> Option<Recorder<'_>> {
-        let level = self.level();
-        if level == StatsLevel::DisableAll {
+        self.recorder_of(ThreadState::current())
+    }
+
+    /// As [`recorder`](Self::recorder), for a caller that has asked for its thread already.
+    #[inline]
+    #[must_use]
+    pub fn recorder_of(&self, thread: ThreadState) -> Option<Recorder<'_>> {
+        let level = self.level.load(Ordering::Relaxed);
+        if level == StatsLevel::DisableAll as u8 {
             return None;
         }
-        let stripe = Stripe::of_thread();
+        let stripe = thread.stripe();
         let counters = match self.stripes[stripe.index()].get() {
             Some(counters) => counters,
             None => self.first_of(stripe),

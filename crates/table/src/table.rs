@@ -7,7 +7,7 @@ use crate::entries_table::EntriesTable;
 use crate::plain::PlainTable;
 use crate::reader::open::{ByKind, open_by_kind};
 use crate::reader::{
-    Approach, BlockRead, BlockTable, LookupCounts, NeededBlock, NoTally, RoundReads, ScanBounds, TableLookup,
+    Approach, BlockRead, BlockTable, LookupCounts, NeededBlock, NoCounts, RoundReads, ScanBounds, TableLookup,
     TableReadOptions, TableReaderParams,
 };
 use crate::table_iter::TableIter;
@@ -72,10 +72,10 @@ impl Table {
         key: &LookupKey,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], ValueSource<'_>) -> bool,
     ) -> Result<()> {
-        self.get_counted(options, key, &NoTally, visit)
+        self.get_counted(options, key, &NoCounts, visit)
     }
 
-    /// As [`get`](Self::get), which adds what it did to `tally`.
+    /// As [`get`](Self::get), which counts what it did in `counts`.
     ///
     /// # Errors
     /// Those of [`get`](Self::get).
@@ -84,11 +84,11 @@ impl Table {
         &self,
         options: &TableReadOptions,
         key: &LookupKey,
-        tally: &impl LookupCounts,
+        counts: &impl LookupCounts,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], ValueSource<'_>) -> bool,
     ) -> Result<()> {
         match self {
-            Self::Block(table) => table.get_counted(options, key, tally, &mut of_block(visit)),
+            Self::Block(table) => table.get_counted(options, key, counts, &mut of_block(visit)),
             Self::Plain(table) => table.get(key, visit),
             #[cfg(any(test, feature = "test-kinds"))]
             Self::Entries(table) => table.get(key, visit),
@@ -106,11 +106,11 @@ impl Table {
         options: &TableReadOptions,
         key: &LookupKey,
         lookup: &mut TableLookup,
-        tally: &impl LookupCounts,
+        counts: &impl LookupCounts,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], ValueSource<'_>) -> bool,
     ) -> Result<Option<NeededBlock>> {
         match self {
-            Self::Block(table) => lookup.advance(table, options, key, tally, &mut of_block(visit)),
+            Self::Block(table) => lookup.advance(table, options, key, counts, &mut of_block(visit)),
             Self::Plain(table) => table.get(key, visit).map(|()| None),
             #[cfg(any(test, feature = "test-kinds"))]
             Self::Entries(table) => table.get(key, visit).map(|()| None),
@@ -127,10 +127,10 @@ impl Table {
         options: &TableReadOptions,
         key: &LookupKey,
         lookup: &mut TableLookup,
-        tally: &impl LookupCounts,
+        counts: &impl LookupCounts,
     ) -> Result<Approach> {
         match self {
-            Self::Block(table) => lookup.begin(table, options, key, tally),
+            Self::Block(table) => lookup.begin(table, options, key, counts),
             Self::Plain(_) => Ok(Approach::AtBlock),
             #[cfg(any(test, feature = "test-kinds"))]
             Self::Entries(_) => Ok(Approach::AtBlock),

@@ -8,7 +8,7 @@
 //! ```
 
 use super::DbCore;
-use super::async_search::{PinnedState, Step, SuspendedLookup, Wait, note_tally, step};
+use super::async_search::{PinnedState, Step, SuspendedLookup, Wait, step};
 use super::multi_get::Search;
 use super::search::PinnedSlice;
 use crate::column_family::ColumnFamilyData;
@@ -16,7 +16,6 @@ use crate::db::search;
 use crate::options::ReadOptions;
 use ferrock_base::{Error, Result};
 use ferrock_statistics::ThreadState;
-use ferrock_table::LookupTally;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -30,16 +29,15 @@ pub(crate) fn get_async(
     options: &ReadOptions,
     key: &[u8],
 ) -> GetAsync {
-    search::look_up(core, data, options, key, ThreadState::current(), |pinned, lookup, mut context| {
-        let tally = LookupTally::default();
+    let thread = ThreadState::current();
+    search::look_up(core, data, options, key, thread, |pinned, lookup, mut context| {
+        let counts = core.metrics.lookup_recorder(thread);
         let stop = if !context.needs_tables() {
             None
         } else {
             let table_options = options.for_table();
-            let search = Search { data, pinned, options, table_options, tally: &tally };
-            let stop = search.resume(pinned.version.candidates(lookup), None, lookup, &mut context);
-            note_tally(core, &tally);
-            stop
+            let search = Search { data, pinned, options, table_options, counts: &counts };
+            search.resume(pinned.version.candidates(lookup), None, lookup, &mut context)
         };
         let state = || Arc::new(PinnedState::new(core, data, pinned, options));
         match step(stop, lookup, context, state) {

@@ -11,7 +11,7 @@
 //! several column families wait in one queue.
 
 use super::DbCore;
-use super::async_search::{Completion, Identity, PinnedState, Step, SuspendedLookup, Wait, note_tally, step};
+use super::async_search::{Completion, Identity, PinnedState, Step, SuspendedLookup, Wait, step};
 use super::multi_get::{Search, group_by_family};
 use super::search::{PinnedSlice, search_memtables};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
@@ -20,7 +20,8 @@ use crate::db::search;
 use crate::options::ReadOptions;
 use crate::super_version::thread_ordinal;
 use ferrock_base::Result;
-use ferrock_table::{LookupTally, ValuePin};
+use ferrock_statistics::ThreadState;
+use ferrock_table::ValuePin;
 use ferrock_tree::read::multi_get::in_callers_order;
 use ferrock_tree::read::{MultiGetBatch, ReadView};
 use std::collections::{HashMap, VecDeque};
@@ -115,8 +116,9 @@ impl MultiGetAsync {
     ) -> Vec<usize> {
         let operator = pinned.options.merge_operator.as_deref();
         let batch = MultiGetBatch::<ValuePin>::new(data.comparator.user(), keys, view, operator);
-        let tally = LookupTally::default();
-        let search = Search { data, pinned, options, table_options: options.for_table(), tally: &tally };
+        let thread = ThreadState::current();
+        let counts = &core.metrics.lookup_recorder(thread);
+        let search = Search { data, pinned, options, table_options: options.for_table(), counts };
         let (lookups, contexts, mut slots) = batch.into_parts();
         let first = self.results.len();
         self.results.reserve(lookups.len());
@@ -140,8 +142,7 @@ impl MultiGetAsync {
                 }
             }
         }
-        data.table_cache.read_stats().note_lookups(thread_ordinal(), asking);
-        note_tally(core, &tally);
+        data.table_cache.read_stats().note_lookups(thread.ordinal(), asking);
         slots.iter_mut().for_each(|slot| *slot += first);
         slots
     }

@@ -20,8 +20,8 @@ use crate::files::openings::Opening;
 use crate::options::ReadOptions;
 use ferrock_base::{Error, ErrorKind, FileNumber, LookupKey, Result};
 use ferrock_format::blob_index::BlobReference;
-use ferrock_statistics::PerfRecorder;
-use ferrock_table::{BlockRead, LoadedBlock, LookupTally, NeededBlock, Table, TableLookup, ValuePin};
+use ferrock_statistics::ThreadState;
+use ferrock_table::{BlockRead, LoadedBlock, NeededBlock, Table, TableLookup, ValuePin};
 use ferrock_tree::blob::{BlobFileReader, BlobPlace, BlobRead, BlobView};
 use ferrock_tree::read::{GetContext, SuspendedGet};
 use ferrock_tree::table_cache::TableRef;
@@ -133,16 +133,6 @@ impl PinnedState {
                 None
             }
         }
-    }
-}
-
-/// Adds what lookups counted to what the database and the thread count.
-pub(super) fn note_tally(core: &DbCore, tally: &LookupTally) {
-    if let Some(perf) = PerfRecorder::of_thread() {
-        tally.record_perf(perf);
-    }
-    if let Some(recorder) = core.metrics.recorder() {
-        tally.record(recorder);
     }
 }
 
@@ -262,8 +252,8 @@ impl PinnedState {
     ) -> Step {
         let options = &self.options;
         let table_options = options.for_table();
-        let tally = LookupTally::default();
-        let search = Search { data: &self.data, pinned: &self.pinned, options, table_options, tally: &tally };
+        let counts = &self.core.metrics.lookup_recorder(ThreadState::current());
+        let search = Search { data: &self.data, pinned: &self.pinned, options, table_options, counts };
         let mut candidates = self.pinned.version.candidates(lookup);
         if let Some((level, _)) = candidates.find(|(_, candidate)| Arc::ptr_eq(candidate, file)) {
             context.enter_level(level);
@@ -274,7 +264,6 @@ impl PinnedState {
             None => search.enter(file, table, lookup, &mut context),
         };
         let stop = search.resume(candidates, Some(place), lookup, &mut context);
-        note_tally(&self.core, &tally);
         step(stop, lookup, context, || Arc::clone(self))
     }
 }

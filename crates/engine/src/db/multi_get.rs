@@ -16,12 +16,12 @@ use super::DbCore;
 use super::search::{PinnedSlice, not_open, search_memtables};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
 use crate::db::search;
-use crate::metrics::operations::{BatchCounts, CountedBatch};
+use crate::metrics::operations::BatchCounts;
 use crate::options::{ReadOptions, ReadTier};
 use ferrock_base::{LookupKey, Result};
 use ferrock_statistics::ThreadState;
 use ferrock_table::{
-    Approach, LookupCounts, NeededBlock, NoTally, RoundReads, TableLookup, TableReadOptions, ValuePin,
+    Approach, LookupCounts, NeededBlock, NoCounts, RoundReads, TableLookup, TableReadOptions, ValuePin,
 };
 use ferrock_tree::blob::FetchBlob;
 use ferrock_tree::iterator::range_tombstones::covering_sequence_in_file;
@@ -37,9 +37,9 @@ type Batch<'a> = MultiGetBatch<'a, ValuePin>;
 pub(crate) fn multi_get(core: &DbCore, data: &ColumnFamilyData, options: &ReadOptions, keys: &[&[u8]]) -> Results {
     let thread = ThreadState::current();
     if !core.metrics.counts(thread) {
-        return multi_get_counting(core, data, options, keys, thread.ordinal(), &NoTally);
+        return multi_get_counting(core, data, options, keys, thread.ordinal(), &NoCounts);
     }
-    let counts = CountedBatch::new(core.metrics.watch(thread, &*core.env.clock));
+    let counts = core.metrics.watch(thread, &*core.env.clock);
     multi_get_counting(core, data, options, keys, thread.ordinal(), &counts)
 }
 
@@ -55,7 +55,8 @@ fn multi_get_counting(
     let view = search::view_for(core, options);
     let operator = pinned.options.merge_operator.as_deref();
     let mut batch = Batch::new(data.comparator.user(), keys, &view, operator);
-    let search = Search { data, pinned: &pinned, options, table_options: options.for_table(), tally: counts.tally() };
+    let search =
+        Search { data, pinned: &pinned, options, table_options: options.for_table(), counts: counts.of_lookups() };
     let (lookups, contexts) = batch.parts();
     let asking = search_in_rounds(core, thread, &mut [Family { search, lookups, contexts }]);
     counts.note_search(batch.parts().1, asking);
@@ -73,9 +74,9 @@ pub(crate) fn multi_get_families(
 ) -> Results {
     let thread = ThreadState::current();
     if !core.metrics.counts(thread) {
-        return multi_get_families_counting(core, families, options, keys, thread.ordinal(), &NoTally);
+        return multi_get_families_counting(core, families, options, keys, thread.ordinal(), &NoCounts);
     }
-    let counts = CountedBatch::new(core.metrics.watch(thread, &*core.env.clock));
+    let counts = core.metrics.watch(thread, &*core.env.clock);
     multi_get_families_counting(core, families, options, keys, thread.ordinal(), &counts)
 }
 
@@ -106,7 +107,7 @@ fn multi_get_families_counting(
         .map(|((group, pinned), batch)| {
             let (lookups, contexts) = batch.parts();
             let table_options = options.for_table();
-            let search = Search { data: data(group), pinned, options, table_options, tally: counts.tally() };
+            let search = Search { data: data(group), pinned, options, table_options, counts: counts.of_lookups() };
             Family { search, lookups, contexts }
         })
         .collect();
@@ -216,7 +217,7 @@ pub(super) struct Search<'f, T> {
     pub(super) pinned: &'f SuperVersion,
     pub(super) options: &'f ReadOptions,
     pub(super) table_options: TableReadOptions,
-    pub(super) tally: &'f T,
+    pub(super) counts: &'f T,
 }
 
 /// A table that a key's search is in, and how far it has come there.
@@ -305,7 +306,7 @@ impl<'f, T: LookupCounts> Search<'f, T> {
                 break self.stop_before(candidates.clone(), file, context);
             };
             let place = key.place.insert(self.enter(file, table, lookup, context));
-            match place.table.begin(&self.table_options, lookup, &mut place.lookup, self.tally) {
+            match place.table.begin(&self.table_options, lookup, &mut place.lookup, self.counts) {
                 Ok(Approach::Absent) => context.note_searched(file),
                 Ok(Approach::AtBlock) => return None,
                 Ok(Approach::Needs(needed)) => {
@@ -386,7 +387,7 @@ impl<'f, T: LookupCounts> Search<'f, T> {
         context: &mut GetContext<'_, ValuePin>,
     ) -> Result<Option<NeededBlock>> {
         let TableSearch { file, table, lookup: search } = place;
-        let needed = table.advance(&self.table_options, lookup, search, self.tally, &mut |entry, value, block| {
+        let needed = table.advance(&self.table_options, lookup, search, self.counts, &mut |entry, value, block| {
             context.add(entry.sequence, entry.value_type, value, || Some(block.pin()))
         })?;
         if needed.is_none() {

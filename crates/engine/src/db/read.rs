@@ -7,6 +7,7 @@ use crate::metrics::scans::{Movement, ScanTally};
 use crate::options::ReadOptions;
 use crate::resting::IterCore;
 use crate::snapshot::Snapshot;
+use ferrock_base::clock::Moment;
 use ferrock_base::{Error, Result};
 use ferrock_statistics::{PerfRecorder, Ticker};
 use ferrock_table::{LimitReads, PlannedRead, ScanBounds};
@@ -126,7 +127,7 @@ impl Iter {
     }
 
     #[inline]
-    fn note_movement(&mut self, movement: Movement, watch: Option<u64>) {
+    fn note_movement(&mut self, movement: Movement, watch: Option<Moment>) {
         if self.tally.is_some() {
             let bytes = self.valid().then(|| (self.key().len() + self.value().len()) as u64);
             self.tally.iter_mut().for_each(|tally| tally.note(movement, watch, bytes));

@@ -6,7 +6,7 @@ use crate::options::{ReadOptions, ReadTier};
 use crate::snapshot::Snapshot;
 use ferrock_base::{Error, ErrorKind, LookupKey, Result};
 use ferrock_statistics::ThreadState;
-use ferrock_table::{LookupCounts, LookupTally, NoTally, TableReadOptions, ValuePin};
+use ferrock_table::{LookupCounts, NoCounts, TableReadOptions, ValuePin};
 use ferrock_tree::blob::{BlobView, FetchBlob};
 use ferrock_tree::iterator::range_tombstones::covering_sequence_in_file;
 use ferrock_tree::read::{GetContext, PinnedValue, ReadView};
@@ -57,7 +57,7 @@ pub(crate) fn get(
     }
     look_up(core, data, options, key, thread, |pinned, lookup, mut context| {
         if context.needs_tables()
-            && let Err(error) = search_tables(data, pinned, lookup, options, &mut context, &NoTally)
+            && let Err(error) = search_tables(data, pinned, lookup, options, &mut context, &NoCounts)
         {
             context.fail(error);
         }
@@ -76,22 +76,21 @@ fn get_counted(
     thread: ThreadState,
 ) -> Result<Option<PinnedSlice>> {
     let watch = core.metrics.watch(thread, &*core.env.clock);
-    let found = look_up(core, data, options, key, thread, |pinned, lookup, mut context| {
-        let (asks_tables, tally) = (context.needs_tables(), LookupTally::default());
-        if asks_tables && let Err(error) = search_tables(data, pinned, lookup, options, &mut context, &tally) {
+    look_up(core, data, options, key, thread, |pinned, lookup, mut context| {
+        let asks_tables = context.needs_tables();
+        if asks_tables && let Err(error) = search_tables(data, pinned, lookup, options, &mut context, watch.counts()) {
             context.fail(error);
         }
         context.fetch_blob(|index| blob_view(core, data, &pinned.version, options).fetch(key, index));
-        watch.note_search(std::slice::from_ref(&context), u64::from(asks_tables));
-        watch.note_tally(&tally);
-        context.finish()
-    });
-    watch.end_get(&found);
-    found
+        watch.note_lookup(&context, asks_tables);
+        let found = context.finish();
+        watch.end_get(&found);
+        found
+    })
 }
 
 /// Looks a key up in the memtables, as of now, and leaves the rest to `finish`.
-#[inline]
+#[inline(always)]
 pub(super) fn look_up<R>(
     core: &DbCore,
     data: &ColumnFamilyData,
@@ -159,7 +158,7 @@ pub(super) fn search_tables(
     lookup: &LookupKey,
     options: &ReadOptions,
     context: &mut GetContext<'_, ValuePin>,
-    tally: &impl LookupCounts,
+    counts: &impl LookupCounts,
 ) -> Result<()> {
     let table_options = options.for_table();
     let mut candidates = pinned.version.candidates_of(lookup);
@@ -171,7 +170,7 @@ pub(super) fn search_tables(
             let covering = covering_sequence_in_file(tombstones, smallest, largest, key, context.newest());
             context.add_covering_tombstone(covering);
         }
-        table.get_counted(&table_options, lookup, tally, &mut |entry, value, block| {
+        table.get_counted(&table_options, lookup, counts, &mut |entry, value, block| {
             context.add(entry.sequence, entry.value_type, value, || Some(block.pin()))
         })?;
         context.note_searched(file);

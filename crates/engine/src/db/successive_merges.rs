@@ -13,7 +13,7 @@ use crate::options::{ReadOptions, ReadTier};
 use crate::super_version::thread_ordinal;
 use ferrock_base::{LookupKey, Result, SequenceNumber, ValueType};
 use ferrock_memtable::MemTable;
-use ferrock_table::NoTally;
+use ferrock_table::NoCounts;
 use ferrock_tree::read::merge::{MergeBase, full_merge};
 use ferrock_tree::read::{GetContext, PinnedValue, ReadView};
 
@@ -60,7 +60,7 @@ fn plain_value(
     let operator = pinned.options.merge_operator.as_deref();
     let mut context = GetContext::new(lookup.user_key(), ReadView::UpTo(sequence), operator);
     if search_memtables(&pinned, lookup, &mut context) {
-        search_tables(data, &pinned, lookup, read, &mut context, &NoTally)?;
+        search_tables(data, &pinned, lookup, read, &mut context, &NoCounts)?;
     }
     if !context.is_plain() {
         return Ok(None);

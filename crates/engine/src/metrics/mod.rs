@@ -26,6 +26,7 @@ pub(crate) use counters::Counters;
 use ferrock_base::Result;
 use ferrock_base::clock::Clock;
 use ferrock_statistics::{Histogram, PerfMetric, PerfRecorder, Recorder, Statistics, ThreadState, Ticker};
+use ferrock_table::LookupRecorder;
 use operations::{Watch, WriteWatch};
 use parking_lot::Mutex;
 use stats_text::WriteCounts;
@@ -97,7 +98,14 @@ impl Metrics {
     /// Begins an operation that is counted.
     #[inline]
     pub(crate) fn watch<'a>(&'a self, thread: ThreadState, clock: &'a dyn Clock) -> Watch<'a> {
-        Watch::new(self.recorder(), thread.perf(), clock)
+        Watch::new(self.lookup_recorder(thread), clock)
+    }
+
+    /// Where lookups of the thread count what they do in tables.
+    #[inline]
+    pub(crate) fn lookup_recorder(&self, thread: ThreadState) -> LookupRecorder<'_> {
+        let recorder = self.statistics.as_ref().and_then(|statistics| statistics.recorder_of(thread));
+        LookupRecorder { recorder, perf: thread.perf() }
     }
 
     /// Begins a write; `None` where it is not counted.
@@ -107,7 +115,7 @@ impl Metrics {
         Some(WriteWatch::new(recorder, clock))
     }
 
-    /// Counts a time for which a writer was slowed down or stopped.
+    /// LookupRecorder a time for which a writer was slowed down or stopped.
     pub(crate) fn note_stall(&self, us: u64) {
         Counters::add(&self.counters.stall_us, us);
         if let Some(perf) = PerfRecorder::of_thread().filter(|perf| perf.is_timing_waits()) {

@@ -4,62 +4,118 @@
 //! function where something does, which tells the [`Watch`] at its end.
 
 use ferrock_base::Result;
-use ferrock_base::clock::Clock;
+use ferrock_base::clock::{Clock, Moment};
 use ferrock_statistics::{Histogram, PerfMetric, PerfRecorder, Recorder, Ticker};
-use ferrock_table::{LookupCounts, LookupTally, NoTally};
+use ferrock_table::{LookupCounts, LookupRecorder, NoCounts};
 use ferrock_tree::read::pinned::Pin;
 use ferrock_tree::read::{GetContext, PinnedValue};
 
 /// An operation that is counted.
 #[derive(Clone, Copy)]
 pub(crate) struct Watch<'a> {
-    recorder: Option<Recorder<'a>>,
-    perf: Option<PerfRecorder>,
+    counts: LookupRecorder<'a>,
     clock: &'a dyn Clock,
-    begun_us: u64,
+    begun: Moment,
 }
 
 /// The value of a lookup.
 type Found<P> = Result<Option<PinnedValue<P>>>;
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(recorder: Option<Recorder<'a>>, perf: Option<PerfRecorder>, clock: &'a dyn Clock) -> Self {
-        let is_timed = recorder.is_some_and(Recorder::is_timing) || perf.is_some_and(PerfRecorder::is_timing);
-        let begun_us = if is_timed { clock.monotonic_us() } else { 0 };
-        Self { recorder, perf, clock, begun_us }
+    #[inline(always)]
+    pub(super) fn new(counts: LookupRecorder<'a>, clock: &'a dyn Clock) -> Self {
+        let is_timed = match (counts.recorder, counts.perf) {
+            (Some(recorder), _) if recorder.is_timing() => true,
+            (_, perf) => perf.is_some_and(PerfRecorder::is_timing),
+        };
+        let begun = if is_timed { clock.moment() } else { Moment::default() };
+        Self { counts, clock, begun }
     }
 
-    fn record_time(&self, histogram: Histogram) {
-        if let Some(recorder) = self.recorder.filter(|recorder| recorder.is_timing()) {
-            recorder.record(histogram, self.clock.monotonic_us().saturating_sub(self.begun_us));
+    #[inline]
+    fn record_time(&self, recorder: Recorder<'_>, histogram: Histogram) {
+        if recorder.is_timing() {
+            recorder.record(histogram, self.clock.elapsed_us(self.begun));
         }
     }
 
-    /// Counts what lookups did in tables.
-    pub(crate) fn note_tally(&self, tally: &LookupTally) {
-        if let Some(perf) = self.perf {
-            tally.record_perf(perf);
+    /// Where lookups count what they do in tables.
+    #[inline]
+    pub(crate) fn counts(&self) -> &LookupRecorder<'a> {
+        &self.counts
+    }
+
+    /// LookupRecorder where a lookup ended, which went on to tables or did not.
+    #[inline]
+    pub(crate) fn note_lookup<P: Pin>(&self, context: &GetContext<'_, P>, asked_tables: bool) {
+        if let Some(perf) = self.counts.perf {
+            perf.add(PerfMetric::GetFromMemtableCount, 1);
         }
-        if let Some(recorder) = self.recorder {
-            tally.record(recorder);
+        let Some(recorder) = self.counts.recorder else { return };
+        if !asked_tables {
+            return recorder.add(Ticker::MemtableHit, 1);
+        }
+        match context.hit_level() {
+            None => recorder.add(Ticker::MemtableMiss, 1),
+            Some(0) => recorder.add_all([(Ticker::MemtableMiss, 1), (Ticker::GetHitL0, 1)]),
+            Some(1) => recorder.add_all([(Ticker::MemtableMiss, 1), (Ticker::GetHitL1, 1)]),
+            Some(_) => recorder.add_all([(Ticker::MemtableMiss, 1), (Ticker::GetHitL2AndUp, 1)]),
+        }
+        if context.num_operands() > 0 {
+            recorder.record(Histogram::ReadNumMergeOperands, context.num_operands() as u64);
         }
     }
 
-    /// Counts where lookups ended: `asking` of them went on to tables.
-    pub(crate) fn note_search<P: Pin>(&self, contexts: &[GetContext<'_, P>], asking: u64) {
-        if let Some(perf) = self.perf {
+    /// LookupRecorder a lookup that is over.
+    #[inline]
+    pub(crate) fn end_get<P: Pin>(&self, found: &Found<P>) {
+        let bytes = value_bytes(found);
+        if let Some(perf) = self.counts.perf {
+            perf.add(PerfMetric::GetReadBytes, bytes);
+        }
+        let Some(recorder) = self.counts.recorder else { return };
+        recorder.add_all([(Ticker::NumberKeysRead, 1), (Ticker::BytesRead, bytes)]);
+        recorder.record(Histogram::BytesPerRead, bytes);
+        self.record_time(recorder, Histogram::DbGet);
+    }
+}
+
+/// Where a batch of lookups is counted; [`NoCounts`]: nowhere.
+pub(crate) trait BatchCounts<P: Pin> {
+    /// Where its lookups in tables count.
+    type OfLookups: LookupCounts;
+
+    fn of_lookups(&self) -> &Self::OfLookups;
+    /// Of these lookups `asking` went on to tables.
+    fn note_search(&self, contexts: &[GetContext<'_, P>], asking: u64);
+    /// The batch is over.
+    fn end(&self, found: &[Found<P>]);
+}
+
+impl<P: Pin> BatchCounts<P> for NoCounts {
+    type OfLookups = Self;
+
+    fn of_lookups(&self) -> &Self {
+        self
+    }
+    fn note_search(&self, _: &[GetContext<'_, P>], _: u64) {}
+    fn end(&self, _: &[Found<P>]) {}
+}
+
+impl<'a, P: Pin> BatchCounts<P> for Watch<'a> {
+    type OfLookups = LookupRecorder<'a>;
+
+    fn of_lookups(&self) -> &LookupRecorder<'a> {
+        &self.counts
+    }
+
+    fn note_search(&self, contexts: &[GetContext<'_, P>], asking: u64) {
+        if let Some(perf) = self.counts.perf {
             perf.add(PerfMetric::GetFromMemtableCount, contexts.len() as u64);
         }
-        let Some(recorder) = self.recorder else { return };
-        let in_memtables = contexts.len() as u64 - asking;
-        if in_memtables > 0 {
-            recorder.add(Ticker::MemtableHit, in_memtables);
-        }
-        if asking == 0 {
-            return;
-        }
-        recorder.add(Ticker::MemtableMiss, asking);
-        for context in contexts {
+        let Some(recorder) = self.counts.recorder else { return };
+        recorder.add_all([(Ticker::MemtableHit, contexts.len() as u64 - asking), (Ticker::MemtableMiss, asking)]);
+        for context in contexts.iter().filter(|_| asking > 0) {
             match context.hit_level() {
                 None => {}
                 Some(0) => recorder.add(Ticker::GetHitL0, 1),
@@ -72,82 +128,21 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Counts a lookup that is over.
-    pub(crate) fn end_get<P: Pin>(&self, found: &Found<P>) {
-        let bytes = value_bytes(found);
-        if let Some(perf) = self.perf {
-            perf.add(PerfMetric::GetReadBytes, bytes);
-        }
-        let Some(recorder) = self.recorder else { return };
-        recorder.add(Ticker::NumberKeysRead, 1);
-        recorder.add(Ticker::BytesRead, bytes);
-        recorder.record(Histogram::BytesPerRead, bytes);
-        self.record_time(Histogram::DbGet);
-    }
-
-    /// Counts a batch of lookups that is over.
-    pub(crate) fn end_multi_get<P: Pin>(&self, found: &[Found<P>]) {
+    fn end(&self, found: &[Found<P>]) {
         let bytes = found.iter().map(value_bytes).sum();
-        if let Some(perf) = self.perf {
+        if let Some(perf) = self.counts.perf {
             perf.add(PerfMetric::MultigetReadBytes, bytes);
         }
-        let Some(recorder) = self.recorder else { return };
-        let keys_found = found.iter().filter(|found| matches!(found, Ok(Some(_)))).count();
-        recorder.add(Ticker::NumberMultigetCalls, 1);
-        recorder.add(Ticker::NumberMultigetKeysRead, found.len() as u64);
-        recorder.add(Ticker::NumberMultigetKeysFound, keys_found as u64);
-        recorder.add(Ticker::NumberMultigetBytesRead, bytes);
+        let Some(recorder) = self.counts.recorder else { return };
+        let keys_found = found.iter().filter(|found| matches!(found, Ok(Some(_)))).count() as u64;
+        recorder.add_all([
+            (Ticker::NumberMultigetCalls, 1),
+            (Ticker::NumberMultigetKeysRead, found.len() as u64),
+            (Ticker::NumberMultigetKeysFound, keys_found),
+            (Ticker::NumberMultigetBytesRead, bytes),
+        ]);
         recorder.record(Histogram::BytesPerMultiget, bytes);
-        self.record_time(Histogram::DbMultiget);
-    }
-}
-
-/// Where a batch of lookups is counted; [`NoTally`]: nowhere.
-pub(crate) trait BatchCounts<P: Pin> {
-    /// Where its lookups in tables count.
-    type Tally: LookupCounts;
-
-    fn tally(&self) -> &Self::Tally;
-    /// Of these lookups `asking` went on to tables.
-    fn note_search(&self, contexts: &[GetContext<'_, P>], asking: u64);
-    /// The batch is over.
-    fn end(&self, found: &[Found<P>]);
-}
-
-impl<P: Pin> BatchCounts<P> for NoTally {
-    type Tally = Self;
-
-    fn tally(&self) -> &Self {
-        self
-    }
-    fn note_search(&self, _: &[GetContext<'_, P>], _: u64) {}
-    fn end(&self, _: &[Found<P>]) {}
-}
-
-/// A batch of lookups that is counted.
-pub(crate) struct CountedBatch<'a> {
-    watch: Watch<'a>,
-    tally: LookupTally,
-}
-
-impl<'a> CountedBatch<'a> {
-    pub(crate) fn new(watch: Watch<'a>) -> Self {
-        Self { watch, tally: LookupTally::default() }
-    }
-}
-
-impl<P: Pin> BatchCounts<P> for CountedBatch<'_> {
-    type Tally = LookupTally;
-
-    fn tally(&self) -> &LookupTally {
-        &self.tally
-    }
-    fn note_search(&self, contexts: &[GetContext<'_, P>], asking: u64) {
-        self.watch.note_search(contexts, asking);
-    }
-    fn end(&self, found: &[Found<P>]) {
-        self.watch.note_tally(&self.tally);
-        self.watch.end_multi_get(found);
+        self.record_time(recorder, Histogram::DbMultiget);
     }
 }
 
@@ -155,22 +150,22 @@ impl<P: Pin> BatchCounts<P> for CountedBatch<'_> {
 pub(crate) struct WriteWatch<'a> {
     recorder: Recorder<'a>,
     clock: &'a dyn Clock,
-    begun_us: u64,
+    begun: Moment,
 }
 
 impl<'a> WriteWatch<'a> {
     pub(super) fn new(recorder: Recorder<'a>, clock: &'a dyn Clock) -> Self {
-        Self { recorder, clock, begun_us: clock.monotonic_us() }
+        Self { recorder, clock, begun: clock.moment() }
     }
 }
 
 impl Drop for WriteWatch<'_> {
     fn drop(&mut self) {
-        let took_us = self.clock.monotonic_us().saturating_sub(self.begun_us);
-        self.recorder.record(Histogram::DbWrite, took_us);
+        self.recorder.record(Histogram::DbWrite, self.clock.elapsed_us(self.begun));
     }
 }
 
+#[inline]
 fn value_bytes<P: Pin>(found: &Found<P>) -> u64 {
-    found.as_ref().ok().and_then(Option::as_ref).map_or(0, |value| value.as_slice().len() as u64)
+    found.as_ref().ok().and_then(Option::as_ref).map_or(0, |value| value.byte_len() as u64)
 }

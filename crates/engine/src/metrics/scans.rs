@@ -1,6 +1,6 @@
 //! What an iterator counts until it is dropped.
 
-use ferrock_base::clock::Clock;
+use ferrock_base::clock::{Clock, Moment};
 use ferrock_statistics::{Histogram, PerfMetric, PerfRecorder, Recorder, Statistics, Ticker};
 use std::sync::Arc;
 
@@ -55,20 +55,19 @@ impl ScanTally {
     }
 
     /// The time, if that of seeks is counted.
-    pub(crate) fn watch(&self) -> Option<u64> {
-        self.recorder().is_some_and(Recorder::is_timing).then(|| self.clock.monotonic_us())
+    pub(crate) fn watch(&self) -> Option<Moment> {
+        self.recorder().is_some_and(Recorder::is_timing).then(|| self.clock.moment())
     }
 
     /// Counts a movement, to an entry of so many bytes if there is one.
-    pub(crate) fn note(&mut self, movement: Movement, watch: Option<u64>, entry_bytes: Option<u64>) {
+    pub(crate) fn note(&mut self, movement: Movement, watch: Option<Moment>, entry_bytes: Option<u64>) {
         if let Some(perf) = PerfRecorder::of_thread() {
             let count = match movement {
                 Movement::Seek => PerfMetric::IterSeekCount,
                 Movement::Next => PerfMetric::IterNextCount,
                 Movement::Prev => PerfMetric::IterPrevCount,
             };
-            perf.add(count, 1);
-            perf.add(PerfMetric::IterReadBytes, entry_bytes.unwrap_or(0));
+            perf.add_all([(count, 1), (PerfMetric::IterReadBytes, entry_bytes.unwrap_or(0))]);
         }
         self.bytes += entry_bytes.unwrap_or(0);
         let place = usize::from(movement == Movement::Prev);
@@ -76,10 +75,10 @@ impl ScanTally {
             self.steps[place] += 1;
             self.found[place] += u64::from(entry_bytes.is_some());
         } else if let Some(recorder) = self.recorder() {
-            recorder.add(Ticker::NumberDbSeek, 1);
-            recorder.add(Ticker::NumberDbSeekFound, u64::from(entry_bytes.is_some()));
-            if let Some(begun_us) = watch {
-                recorder.record(Histogram::DbSeek, self.clock.monotonic_us().saturating_sub(begun_us));
+            let found = u64::from(entry_bytes.is_some());
+            recorder.add_all([(Ticker::NumberDbSeek, 1), (Ticker::NumberDbSeekFound, found)]);
+            if let Some(begun) = watch {
+                recorder.record(Histogram::DbSeek, self.clock.elapsed_us(begun));
             }
         }
     }
@@ -91,7 +90,7 @@ impl ScanTally {
             perf.add(PerfMetric::InternalKeySkippedCount, passed);
         }
         let Some(recorder) = self.recorder() else { return };
-        for (ticker, count) in [
+        recorder.add_all([
             (Ticker::NumberDbNext, self.steps[0]),
             (Ticker::NumberDbNextFound, self.found[0]),
             (Ticker::NumberDbPrev, self.steps[1]),
@@ -99,8 +98,6 @@ impl ScanTally {
             (Ticker::IterBytesRead, self.bytes),
             (Ticker::NumberIterSkip, passed),
             (Ticker::NoIteratorDeleted, 1),
-        ] {
-            recorder.add(ticker, count);
-        }
+        ]);
     }
 }

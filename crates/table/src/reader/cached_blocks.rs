@@ -98,14 +98,14 @@ impl CachedBlocks {
         found
     }
 
-    /// The data block, if it is mapped or in the cache, which the tally of the lookup counts.
+    /// The data block, if it is mapped or in the cache, which the lookup counts.
     #[inline]
-    pub(crate) fn find_data(&self, handle: BlockHandle, tally: &impl LookupCounts) -> Option<BlockRef> {
+    pub(crate) fn find_data(&self, handle: BlockHandle, counts: &impl LookupCounts) -> Option<BlockRef> {
         if let Some(block) = self.find_mapped(handle, BlockRole::Data) {
             return Some(block);
         }
         let found = self.cache.as_ref()?.lookup_as(&self.key(handle), BlockRole::Data.entry_role());
-        tally.note_data(found.as_ref().map(BlockRef::charge));
+        counts.note_data(found.as_ref().map(BlockRef::charge));
         found
     }
 

@@ -52,7 +52,7 @@ mod window;
 pub use contents::{FooterDetails, RowsOfBlock, TableContents};
 pub use iter::BlockTableIter;
 pub use limited::{NextBlock, RowReach, RowsAhead};
-pub use lookup::{Approach, BlockRead, LookupCounts, LookupTally, NoTally, RoundReads, TableLookup};
+pub use lookup::{Approach, BlockRead, LookupCounts, LookupRecorder, NoCounts, RoundReads, TableLookup};
 pub use params::TableReaderParams;
 pub use planned_read::PlannedRead;
 pub use read_options::{LimitReads, ReadTier, TableReadOptions};

@@ -172,10 +172,10 @@ impl TableBlocks {
     /// What a filter that the table keeps says of a key, with the outcome of a lookup that it ends recorded; `None` for
     /// any other filter.
     #[inline]
-    pub(super) fn kept_filter_answer(&self, user_key: &[u8], tally: &impl LookupCounts) -> Option<bool> {
+    pub(super) fn kept_filter_answer(&self, user_key: &[u8], counts: &impl LookupCounts) -> Option<bool> {
         let filter = self.filter.as_ref()?;
         let may_match = filter.kept_answer(user_key)?;
-        tally.note_filter(true, may_match);
+        counts.note_filter(true, may_match);
         if !may_match {
             filter.note_lookup(false);
         }
@@ -189,13 +189,13 @@ impl TableBlocks {
         options: &TableReadOptions,
         key: &LookupKey,
         loaded: &LoadedBlocks,
-        tally: &impl LookupCounts,
+        counts: &impl LookupCounts,
         was_asked: &mut bool,
     ) -> Result<FilterAnswer> {
         let Some(filter) = &self.filter else { return Ok(FilterAnswer::MayMatch) };
         let answer = filter.ask_key(&self.loader, key.user_key(), key.internal_key(), loaded, was_asked);
         if *was_asked && let Ok(answer) = &answer {
-            tally.note_filter(filter.is_of_keys(), !matches!(answer, FilterAnswer::Absent));
+            counts.note_filter(filter.is_of_keys(), !matches!(answer, FilterAnswer::Absent));
         }
         match answer.map_err(|error| self.loader.in_file(error))? {
             FilterAnswer::Absent => {
@@ -208,13 +208,13 @@ impl TableBlocks {
         }
     }
 
-    /// Tells the filter, and the tally, whether a key that the filter let pass was there.
+    /// Tells the filter, and where the lookup counts, whether a key that the filter let pass was there.
     #[inline]
-    pub(super) fn note_outcome(&self, was_found: bool, passed_filter: bool, tally: &impl LookupCounts) {
+    pub(super) fn note_outcome(&self, was_found: bool, passed_filter: bool, counts: &impl LookupCounts) {
         let Some(filter) = &self.filter else { return };
         filter.note_lookup(was_found);
         if was_found && passed_filter && filter.is_of_keys() {
-            tally.note_true_positive();
+            counts.note_true_positive();
         }
     }
 

@@ -80,6 +80,16 @@ impl<P: Pin> PinnedValue<P> {
         }
     }
 
+    /// How many bytes there are.
+    #[inline]
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        match self {
+            Self::Owned(bytes) => bytes.len(),
+            Self::Pinned(_, range) => range.len(),
+        }
+    }
+
     /// The bytes as a vector of their own; copies what is pinned.
     #[must_use]
     pub fn into_vec(self) -> Vec<u8> {

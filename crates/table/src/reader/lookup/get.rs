@@ -1,8 +1,8 @@
 //! The blocking drivers of lookups: the thread that asks reads each block that is needed, for many keys in rounds.
 
+use super::counts::{LookupCounts, NoCounts};
 use super::machine::TableLookup;
 use super::rounds::RoundReads;
-use super::tally::{LookupCounts, NoTally};
 use crate::blocks::PinnedBlock;
 use crate::reader::filter_reader::FilterAnswer;
 use crate::reader::table_blocks::Question;
@@ -26,10 +26,10 @@ impl BlockTable {
         key: &LookupKey,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Result<()> {
-        self.get_counted(options, key, &NoTally, visit)
+        self.get_counted(options, key, &NoCounts, visit)
     }
 
-    /// As [`get`](Self::get), which adds what it did to `tally`.
+    /// As [`get`](Self::get), which counts what it did in `counts`.
     ///
     /// # Errors
     /// Those of [`get`](Self::get).
@@ -38,16 +38,16 @@ impl BlockTable {
         &self,
         options: &TableReadOptions,
         key: &LookupKey,
-        tally: &impl LookupCounts,
+        counts: &impl LookupCounts,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Result<()> {
         // A machine that has not begun costs nothing: most keys that the table does not have end here.
-        let mut lookup = match self.blocks.kept_filter_answer(key.user_key(), tally) {
+        let mut lookup = match self.blocks.kept_filter_answer(key.user_key(), counts) {
             Some(false) => return Ok(()),
             Some(true) => TableLookup::behind_filter(),
             None => TableLookup::default(),
         };
-        while let Some(needed) = lookup.advance(self, options, key, tally, visit)? {
+        while let Some(needed) = lookup.advance(self, options, key, counts, visit)? {
             lookup.supply(self.blocks.load_needed(options, needed))?;
         }
         Ok(())
@@ -64,10 +64,11 @@ impl BlockTable {
         visit: &mut impl FnMut(usize, ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Vec<Result<()>> {
         let mut results: Vec<Result<()>> = keys.iter().map(|_| Ok(())).collect();
-        let tally = NoTally;
+        let counts = NoCounts;
         let mut visit_of = |index: usize, lookup: &mut TableLookup| {
-            lookup
-                .advance(self, options, keys[index], &tally, &mut |key, value, pinned| visit(index, key, value, pinned))
+            lookup.advance(self, options, keys[index], &counts, &mut |key, value, pinned| {
+                visit(index, key, value, pinned)
+            })
         };
         let mut round = RoundReads::new(&*self.file_system, *options, keys.len());
         for (index, result) in results.iter_mut().enumerate() {

@@ -1,8 +1,8 @@
 //! Advances a lookup as far as blocks in memory allow.
 
+use super::counts::LookupCounts;
 use super::next_blocks::NextBlocks;
 use super::search::{Outcome, search_block};
-use super::tally::LookupCounts;
 use crate::blocks::{BlockRef, BlockRole, PinnedBlock};
 use crate::reader::filter_reader::FilterAnswer;
 use crate::reader::resident::{LoadedBlock, LoadedBlocks, NeededBlock};
@@ -78,11 +78,11 @@ impl TableLookup {
         table: &BlockTable,
         options: &TableReadOptions,
         key: &LookupKey,
-        tally: &impl LookupCounts,
+        counts: &impl LookupCounts,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Result<Option<NeededBlock>> {
         let blocks = &table.blocks;
-        match self.approach(blocks, options, key, tally)? {
+        match self.approach(blocks, options, key, counts)? {
             Approach::Absent => return Ok(None),
             Approach::Needs(needed) => return Ok(Some(needed)),
             Approach::AtBlock => {}
@@ -90,9 +90,9 @@ impl TableLookup {
         match &mut self.stage {
             Stage::Data(handle) => {
                 let handle = *handle;
-                self.search_planned(blocks, options, key, handle, tally, visit)
+                self.search_planned(blocks, options, key, handle, counts, visit)
             }
-            Stage::NextBlocks(next) => next.search(blocks, options, key, &mut self.loaded, tally, visit),
+            Stage::NextBlocks(next) => next.search(blocks, options, key, &mut self.loaded, counts, visit),
             Stage::Filter | Stage::Index => Ok(None),
         }
     }
@@ -108,13 +108,13 @@ impl TableLookup {
         table: &BlockTable,
         options: &TableReadOptions,
         key: &LookupKey,
-        tally: &impl LookupCounts,
+        counts: &impl LookupCounts,
     ) -> Result<Approach> {
         let blocks = &table.blocks;
-        let approach = self.approach(blocks, options, key, tally)?;
+        let approach = self.approach(blocks, options, key, counts)?;
         let Stage::Data(handle) = self.stage else { return Ok(approach) };
         if approach == Approach::AtBlock {
-            self.found = blocks.loader().cache().find_data(handle, tally);
+            self.found = blocks.loader().cache().find_data(handle, counts);
             if self.found.is_none() {
                 options.may_read()?;
                 return Ok(Approach::Needs(NeededBlock { handle, role: BlockRole::Data }));
@@ -139,10 +139,10 @@ impl TableLookup {
         blocks: &TableBlocks,
         options: &TableReadOptions,
         key: &LookupKey,
-        tally: &impl LookupCounts,
+        counts: &impl LookupCounts,
     ) -> Result<Approach> {
         if let Stage::Filter = self.stage {
-            match blocks.ask_filter(options, key, &self.loaded, tally, &mut self.passed_filter)? {
+            match blocks.ask_filter(options, key, &self.loaded, counts, &mut self.passed_filter)? {
                 FilterAnswer::MayMatch => self.stage = Stage::Index,
                 FilterAnswer::Absent => return Ok(Approach::Absent),
                 FilterAnswer::Needs(needed) => return Ok(Approach::Needs(needed)),
@@ -173,7 +173,7 @@ impl TableLookup {
         options: &TableReadOptions,
         key: &LookupKey,
         handle: BlockHandle,
-        tally: &impl LookupCounts,
+        counts: &impl LookupCounts,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Result<Option<NeededBlock>> {
         let loader = blocks.loader();
@@ -181,7 +181,7 @@ impl TableLookup {
         let block = match self.loaded.get(handle) {
             Some(block) => block,
             None => {
-                let found = self.found.take().or_else(|| loader.cache().find_data(handle, tally));
+                let found = self.found.take().or_else(|| loader.cache().find_data(handle, counts));
                 let Some(found) = found else {
                     options.may_read()?;
                     return Ok(Some(NeededBlock { handle, role: BlockRole::Data }));
@@ -199,12 +199,12 @@ impl TableLookup {
         match outcome {
             Outcome::EndOfBlock if !loader.decoder().index_has_user_keys() => {
                 let mut next = Box::new(NextBlocks::after_first(was_found, self.passed_filter));
-                let needed = next.search(blocks, options, key, &mut self.loaded, tally, visit);
+                let needed = next.search(blocks, options, key, &mut self.loaded, counts, visit);
                 self.stage = Stage::NextBlocks(next);
                 needed
             }
             Outcome::Done | Outcome::EndOfBlock => {
-                blocks.note_outcome(was_found, self.passed_filter, tally);
+                blocks.note_outcome(was_found, self.passed_filter, counts);
                 Ok(None)
             }
         }

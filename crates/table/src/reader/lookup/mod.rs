@@ -20,14 +20,14 @@
 //! lookup stays with it as long as it is needed, so no lookup needs the same block twice, whatever the cache evicts.
 
 mod block_read;
+mod counts;
 mod get;
 mod machine;
 mod next_blocks;
 mod rounds;
 mod search;
-mod tally;
 
 pub use block_read::BlockRead;
+pub use counts::{LookupCounts, LookupRecorder, NoCounts};
 pub use machine::{Approach, TableLookup};
 pub use rounds::RoundReads;
-pub use tally::{LookupCounts, LookupTally, NoTally};

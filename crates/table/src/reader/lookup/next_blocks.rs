@@ -7,8 +7,8 @@
 //!
 //! A lookup stops at each block that is not in memory, as at its first, and at index partitions between them.
 
+use super::counts::LookupCounts;
 use super::search::{Outcome, search_block};
-use super::tally::LookupCounts;
 use crate::blocks::{BlockRole, PinnedBlock};
 use crate::reader::TableReadOptions;
 use crate::reader::index_position::OwnedPosition;
@@ -43,7 +43,7 @@ impl NextBlocks {
         options: &TableReadOptions,
         key: &LookupKey,
         loaded: &mut LoadedBlocks,
-        tally: &impl LookupCounts,
+        counts: &impl LookupCounts,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Result<Option<NeededBlock>> {
         let (loader, target) = (blocks.loader(), key.internal_key());
@@ -60,7 +60,7 @@ impl NextBlocks {
                     }
                 },
             };
-            let Some(block) = loaded.get(handle).cloned().or_else(|| loader.cache().find_data(handle, tally)) else {
+            let Some(block) = loaded.get(handle).cloned().or_else(|| loader.cache().find_data(handle, counts)) else {
                 options.may_read()?;
                 return Ok(Some(NeededBlock { handle, role: BlockRole::Data }));
             };
@@ -73,7 +73,7 @@ impl NextBlocks {
             }
             self.handle = None;
         }
-        blocks.note_outcome(self.was_found, self.passed_filter, tally);
+        blocks.note_outcome(self.was_found, self.passed_filter, counts);
         Ok(None)
     }
 
