@@ -273,6 +273,19 @@ fn levels(counted: &Counted) {
     db.flush().unwrap();
     db.compact_range(None, None).unwrap();
     assert_eq!(counted.added([Ticker::GetHitL1], || assert!(db.get(&key(5)).unwrap().is_some())), [1]);
+
+    let mut options = counted.with(in_memory());
+    options.max_subcompactions = 3;
+    let mut family = block_family();
+    family.target_file_size_base = 8192;
+    let db = open_default(options, family);
+    for _ in 0..2 {
+        put_all(&db, 0..2000);
+        db.flush().unwrap();
+        db.compact_range(None, None).unwrap();
+    }
+    let parts = counted.0.histogram(Histogram::NumSubcompactionsScheduled);
+    assert!(parts.count() >= 1 && parts.min() > 1, "{parts:?}");
 }
 
 /// Queues and ages, by a clock that stands still.
@@ -424,6 +437,52 @@ fn places(counted: &Counted) {
     assert_eq!([Ticker::BlobDbCacheBytesRead, Ticker::BlobDbCacheBytesWrite].map(|one| counted.of(one)), [bytes; 2]);
 }
 
+/// What files cost that jobs write, of a family without compression.
+fn written_files(counted: &Counted) {
+    let mut family = block_family();
+    (family.compression, family.enable_blob_files) = (CompressionType::NoCompression, true);
+    let db = open_default(counted.with(in_memory()), family);
+    let times = [
+        Histogram::TableSyncMicros,
+        Histogram::BlobDbBlobFileSyncMicros,
+        Histogram::CompactionOutfileSyncMicros,
+        Histogram::ManifestFileSyncMicros,
+        Histogram::BlobDbBlobFileReadMicros,
+    ];
+    let timed = |work: &dyn Fn()| {
+        let before = times.map(|time| counted.0.histogram(time).count());
+        work();
+        let after = times.map(|time| counted.0.histogram(time).count());
+        std::array::from_fn::<u64, 5, _>(|at| after[at] - before[at])
+    };
+    let tickers = [
+        Ticker::BlobDbBlobFileSynced,
+        Ticker::BlobDbBlobFileBytesWritten,
+        Ticker::NumberBlockCompressionBypassed,
+        Ticker::FilesDeletedImmediately,
+    ];
+    // A file has a header of 30 bytes and a footer of 32; a record 32 before its key.
+    let of_records: u64 = (0..10).map(|number| 32 + (key(number).len() + value(number).len()) as u64).sum();
+    let added = counted.added(tickers, || {
+        put_all(&db, 0..10);
+        assert_eq!(timed(&|| db.flush().unwrap()), [1, 1, 0, 1, 0]);
+    });
+    // Of blocks one of data, one of the index; the log that the flush made useless is removed.
+    assert_eq!(added[..3], [1, 30 + 32 + of_records, 2]);
+    put_all(&db, 0..10);
+    db.flush().unwrap();
+    let added = counted.added(tickers, || {
+        assert_eq!(timed(&|| db.compact_range(None, None).unwrap()), [0, 0, 1, 1, 0]);
+    });
+    assert_eq!(added[..2], [0, 0], "values stay in the blob file of the second flush");
+    assert!(added[3] >= 3, "two tables and a blob file are removed: {added:?}");
+    let bytes = [Ticker::BlobDbBlobFileBytesRead, Ticker::BytesRead];
+    let added = counted.added(bytes, || {
+        assert_eq!(timed(&|| assert!(db.get(&key(5)).unwrap().is_some())), [0, 0, 0, 0, 1]);
+    });
+    assert_eq!(added, [32 + (key(5).len() + value(5).len()) as u64, value(5).len() as u64]);
+}
+
 /// Writers that are slowed down, and that write for each other.
 fn writers(counted: &Counted) {
     let mut family = block_family();
@@ -492,7 +551,7 @@ fn remote(counted: &Counted) {
 #[test]
 fn what_is_said_to_count_counts_and_nothing_else() {
     let counted = Counted::new();
-    [operations, caches, levels, ages, failures, places, writers, remote]
+    [operations, caches, levels, ages, failures, places, written_files, writers, remote]
         .iter()
         .for_each(|scenario| scenario(&counted));
     let said: BTreeSet<Ticker> = Ticker::ALL.iter().copied().filter(|ticker| ticker.is_counted()).collect();

@@ -161,10 +161,10 @@ measures! {
         BytesCompressedFrom "rocksdb.bytes.compressed.from" counts
             "Bytes of the blocks that were stored compressed, before it.",
         BytesCompressedTo "rocksdb.bytes.compressed.to" counts "Bytes of the same blocks, after it.",
-        BytesCompressionBypassed "rocksdb.bytes.compression_bypassed" zero "not counted",
+        BytesCompressionBypassed "rocksdb.bytes.compression_bypassed" counts "Bytes of blocks of families without compression.",
         BytesCompressionRejected "rocksdb.bytes.compression.rejected" counts
             "Bytes of blocks that did not become smaller.",
-        NumberBlockCompressionBypassed "rocksdb.number.block_compression_bypassed" zero "not counted",
+        NumberBlockCompressionBypassed "rocksdb.number.block_compression_bypassed" counts "Blocks of families without compression.",
         NumberBlockCompressionRejected "rocksdb.number.block_compression_rejected" counts
             "Blocks that did not become smaller.",
         BytesDecompressedFrom "rocksdb.bytes.decompressed.from" counts
@@ -204,9 +204,9 @@ measures! {
             "of the stacked BlobDB, which blob files replace",
         BlobDbWriteBlob "rocksdb.blobdb.write.blob" zero "of the stacked BlobDB, which blob files replace",
         BlobDbWriteBlobTtl "rocksdb.blobdb.write.blob.ttl" zero "of the stacked BlobDB, which blob files replace",
-        BlobDbBlobFileBytesWritten "rocksdb.blobdb.blob.file.bytes.written" zero "not counted",
-        BlobDbBlobFileBytesRead "rocksdb.blobdb.blob.file.bytes.read" zero "not counted",
-        BlobDbBlobFileSynced "rocksdb.blobdb.blob.file.synced" zero "not counted",
+        BlobDbBlobFileBytesWritten "rocksdb.blobdb.blob.file.bytes.written" counts "Bytes that jobs wrote into blob files.",
+        BlobDbBlobFileBytesRead "rocksdb.blobdb.blob.file.bytes.read" counts "Bytes of blob files that were read for values.",
+        BlobDbBlobFileSynced "rocksdb.blobdb.blob.file.synced" counts "Syncs of blob files by jobs.",
         BlobDbBlobIndexExpiredCount "rocksdb.blobdb.blob.index.expired.count" zero
             "of the stacked BlobDB, which blob files replace",
         BlobDbBlobIndexExpiredSize "rocksdb.blobdb.blob.index.expired.size" zero
@@ -245,7 +245,7 @@ measures! {
         TxnGetTryAgain "rocksdb.txn.get.tryagain" zero "there are no transactions and no user timestamps",
         FilesMarkedTrash "rocksdb.files.marked.trash" zero "not counted",
         FilesDeletedFromTrashQueue "rocksdb.files.marked.trash.deleted" zero "not counted",
-        FilesDeletedImmediately "rocksdb.files.deleted.immediately" zero "not counted",
+        FilesDeletedImmediately "rocksdb.files.deleted.immediately" counts "Files that were removed without pacing.",
         ErrorHandlerBgErrorCount "rocksdb.error.handler.bg.error.count" counts "Background errors.",
         ErrorHandlerBgIoErrorCount "rocksdb.error.handler.bg.io.error.count" counts
             "Background errors of reading and writing.",

@@ -19,6 +19,7 @@
 
 pub mod blob;
 pub mod compaction;
+pub mod file_counts;
 pub mod iterator;
 pub mod job;
 mod kept_table;

@@ -125,14 +125,41 @@ fn family_text(settings: &FamilySettings) -> String {
     text
 }
 
-impl Engine for CEngine {
-    fn open(&self, directory: &Path, mode: OpenMode, settings: &Settings) -> Outcome<Box<dyn Database>> {
+/// Options of a database that counts.
+pub struct CountingOptions {
+    functions: &'static Functions,
+    db: Owned,
+}
+
+impl CountingOptions {
+    /// What was counted so far.
+    pub fn statistics(&self) -> Outcome<String> {
+        let get = self.functions.options_statistics_get_string.ok_or("no statistics")?;
+        // SAFETY: options that exist.
+        let text = unsafe { get(self.db.object()) };
+        if text.is_null() {
+            return Err("nothing is counted".to_owned());
+        }
+        // SAFETY: a text that the call above allocated for us.
+        Ok(unsafe { self.functions.take_text(text) })
+    }
+}
+
+impl CEngine {
+    /// Makes a database, and has it count.
+    pub fn open_counting(&self, directory: &Path, settings: &Settings) -> Outcome<(CDatabase, CountingOptions)> {
+        let options = self.fresh_options(settings)?;
+        let enable = self.functions.options_enable_statistics.ok_or("no statistics")?;
+        // SAFETY: options that exist.
+        unsafe { enable(options.db.object()) };
+        let (database, db) = self.open_with(directory, OpenMode::Create, options)?;
+        Ok((database, CountingOptions { functions: self.functions, db }))
+    }
+
+    /// The database, and the options it has itself.
+    fn open_with(&self, directory: &Path, mode: OpenMode, options: OpenOptions) -> Outcome<(CDatabase, Owned)> {
         let f = self.functions;
         let path = c_text(directory.to_str().ok_or("the path is not UTF-8")?)?;
-        let options = match mode {
-            OpenMode::Create => self.fresh_options(settings)?,
-            OpenMode::ReadWrite | OpenMode::ReadOnly => self.latest_options(&path, settings)?,
-        };
         self.set_table_directories(&options.db, directory)?;
         let names: Vec<*const c_char> = options.names.iter().map(|name| name.as_ptr()).collect();
         let families: Vec<Object> = options.families.iter().map(|family| family.object()).collect();
@@ -148,12 +175,24 @@ impl Engine for CEngine {
                 (f.open_column_families)(db_options, path.as_ptr(), count, names, families, out, error)
             }
         })?;
-        Ok(Box::new(CDatabase { functions: f, db, handles, names: options.names, snapshots: Vec::new() }))
+        let database = CDatabase { functions: f, db, handles, names: options.names, snapshots: Vec::new() };
+        Ok((database, options.db))
+    }
+}
+
+impl Engine for CEngine {
+    fn open(&self, directory: &Path, mode: OpenMode, settings: &Settings) -> Outcome<Box<dyn Database>> {
+        let path = c_text(directory.to_str().ok_or("the path is not UTF-8")?)?;
+        let options = match mode {
+            OpenMode::Create => self.fresh_options(settings)?,
+            OpenMode::ReadWrite | OpenMode::ReadOnly => self.latest_options(&path, settings)?,
+        };
+        Ok(Box::new(self.open_with(directory, mode, options)?.0))
     }
 }
 
 /// An open database. Snapshots are released, and families given back, before it is closed.
-struct CDatabase {
+pub struct CDatabase {
     functions: &'static Functions,
     db: Object,
     handles: Vec<Object>,

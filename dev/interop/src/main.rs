@@ -10,6 +10,7 @@ mod answers;
 mod archive;
 mod c_engine;
 mod check;
+mod counts;
 mod engine;
 mod fast_forward;
 mod ferrock_engine;
@@ -86,7 +87,16 @@ enum Task {
     Answers(AnswersArguments),
     /// One history under many sets of options, by RocksDB 11.8.1 and Ferrock's library, which must answer alike.
     Alike(AlikeArguments),
-    /// Histories, answers, histories under many options, tables, golden databases, rewritings and wide tables.
+    /// What statistics and properties of RocksDB 11.8.1 and of Ferrock's library say after one history, compared.
+    Counts {
+        /// Write the page of what differs, docs/statistics-beside-rocksdb.md.
+        #[arg(long)]
+        write: bool,
+        /// Ferrock's library, built from crates/capi [default: the one beside this program].
+        #[arg(long, value_name = "PATH")]
+        ferrock_library: Option<PathBuf>,
+    },
+    /// Histories, answers, histories under many options, counts, tables, golden databases, rewritings and wide tables.
     All(HistoriesArguments),
     #[command(hide = true)]
     AlikeCase(alike::Case),
@@ -94,6 +104,13 @@ enum Task {
     AnswersCase {
         #[arg(long)]
         seed: u64,
+        #[arg(long)]
+        directory: PathBuf,
+        #[arg(long)]
+        library: PathBuf,
+    },
+    #[command(hide = true)]
+    CountsCase {
         #[arg(long)]
         directory: PathBuf,
         #[arg(long)]
@@ -260,11 +277,12 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             let asked =
                 AlikeArguments { seeds: 1..=16, replay: None, ferrock_library: arguments.ferrock_library.clone() };
             let alike = alike_under_options(&directory, library, &asked, json)?;
+            let counts = counts_of_both(&directory, library, arguments.ferrock_library.as_deref(), false, json)?;
             let tables = all_tables(&directory, library, &TablesArguments::default(), json)?;
             let rewritings = rewritings(&directory, library, "", json)?;
             let wide = wide_tables(&directory, library, 0..=11, json)?;
             let golden = golden_databases(&directory, library, "", json)?;
-            Ok(golden && rewritings && tables && answers && alike && histories && wide)
+            Ok(golden && rewritings && tables && counts && answers && alike && histories && wide)
         }
         Task::Worker { release, library, ferrock_library, seed, directory, from_turn } => {
             let release = settings::Release::parse(&release)?;
@@ -283,6 +301,10 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             Ok(report::said(tables::case::play(tables::case::Job { release, kind, library, rows, seed, directory })))
         }
         Task::Alike(arguments) => alike_under_options(&directory, library, &arguments, json),
+        Task::Counts { write, ferrock_library } => {
+            counts_of_both(&directory, library, ferrock_library.as_deref(), write, json)
+        }
+        Task::CountsCase { directory, library } => Ok(report::said(counts::play(&directory, &library))),
         Task::AlikeCase(case) => Ok(report::said(alike::play_case(&case))),
         Task::Answers(arguments) => answers_of_both(&directory, library, &arguments, json),
         Task::AnswersCase { seed, directory, library } => {
@@ -360,6 +382,23 @@ fn answers_of_both(
     let libraries = answers::Libraries { rocksdb: &fetched.current, ferrock: &ferrock };
     let results = answers::run(&libraries, &directory.join("answers"), arguments.seeds.clone());
     Ok(report::answers(&results, start.elapsed(), json))
+}
+
+fn counts_of_both(
+    directory: &Path,
+    rocksdb_library: Option<&Path>,
+    ferrock_library: Option<&Path>,
+    writes_page: bool,
+    json: bool,
+) -> Result<bool, String> {
+    let fetched = fetch::fetch(directory, rocksdb_library)?;
+    let ferrock = ferrock_library.map_or_else(own_library, |library| Ok(library.to_owned()))?;
+    let counts = counts::run(&fetched.current, &ferrock, &directory.join("counts"))?;
+    if writes_page {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/statistics-beside-rocksdb.md");
+        std::fs::write(&page, counts::page(&counts)).map_err(|error| format!("{}: {error}", page.display()))?;
+    }
+    Ok(report::counts(&counts, json))
 }
 
 fn alike_under_options(

@@ -2,6 +2,7 @@
 
 use crate::alike::AlikeResult;
 use crate::answers::{self, AnswersResult};
+use crate::counts::Count;
 use crate::engine::Outcome;
 use crate::fetch::Fetched;
 use crate::golden::{self, GoldenResult};
@@ -46,6 +47,31 @@ pub fn said(outcome: Outcome<Value>) -> bool {
             false
         }
     }
+}
+
+/// Counts of both libraries; true when those differ that are said to.
+pub fn counts(counts: &[Count], json: bool) -> bool {
+    let wrong: Vec<&Count> = counts.iter().filter(|count| !count.is_right()).collect();
+    if json {
+        let row = |count: &Count| json!({"name": count.name, "rocksdb": count.rocksdb, "ferrock": count.ferrock, "reason": count.reason});
+        println!("{}", json!({"counts": counts.iter().map(row).collect::<Vec<_>>(), "wrong": wrong.len()}));
+        return wrong.is_empty();
+    }
+    let differ = counts.iter().filter(|count| count.rocksdb != count.ferrock).count();
+    println!(
+        "counts: {} compared, {differ} differ, {} of them or of those listed without reason",
+        counts.len(),
+        wrong.len()
+    );
+    if !wrong.is_empty() {
+        let mut table = table(["count", "Ferrock", "RocksDB", ""]);
+        for count in &wrong {
+            let fault = if count.reason.is_some() { "is listed and does not differ" } else { "is not listed" };
+            table.add_row([&count.name, &count.ferrock.to_string(), &count.rocksdb.to_string(), fault]);
+        }
+        println!("{table}");
+    }
+    wrong.is_empty()
 }
 
 /// Histories; true when none failed and nothing is missing.

@@ -16,8 +16,9 @@ use ferrock_options::CompactionJobInfo;
 use ferrock_statistics::{Histogram, Recorder, Ticker};
 use ferrock_table::CopiedBlocks;
 use ferrock_tree::blob::BlobCollection;
-use ferrock_tree::compaction::choice::{CompactionChoice, CompactionKind, CompactionReason, RunningCompactions};
+use ferrock_tree::compaction::choice::{CompactionKind, CompactionReason, RunningCompactions};
 use ferrock_tree::compaction::picker::{self, PickerInput};
+use ferrock_tree::file_counts::WrittenBy;
 use ferrock_tree::job::{CompactionJob, JobOutput};
 use ferrock_tree::version::Version;
 use std::sync::{Arc, OnceLock};
@@ -202,7 +203,13 @@ fn run_and_install(
     pre_commit: &dyn Fn(&JobOutput),
 ) -> Result<JobOutput> {
     let (data, choice) = (&scheduled.data, &scheduled.choice);
-    let context = job_env::job_context(core, data, Some(Arc::clone(&choice.version)), choice.epoch_number)?;
+    let context = job_env::job_context(
+        core,
+        data,
+        Some(Arc::clone(&choice.version)),
+        choice.epoch_number,
+        WrittenBy::Compaction,
+    )?;
     let settings = &context.family.options.settings;
     let collection = match request.blob_collection {
         None => BlobCollection::automatic(settings),
@@ -236,7 +243,7 @@ fn run_and_install(
     note_compaction(core, scheduled, &output, written, us);
     data.jobs.add_compaction(choice, &output, us);
     if let Some(recorder) = core.metrics.recorder() {
-        record_compaction(recorder, choice, &output, written, us);
+        record_compaction(recorder, scheduled, &output, written, us);
     }
     Ok(output)
 }
@@ -293,7 +300,14 @@ fn note_compaction(core: &DbCore, job: &ScheduledCompaction, output: &JobOutput,
 }
 
 /// Counts a compaction that was installed.
-fn record_compaction(recorder: Recorder<'_>, choice: &CompactionChoice, output: &JobOutput, written: u64, us: u64) {
+fn record_compaction(
+    recorder: Recorder<'_>,
+    scheduled: &ScheduledCompaction,
+    output: &JobOutput,
+    written: u64,
+    us: u64,
+) {
+    let choice = &scheduled.choice;
     match (choice.kind, choice.reason) {
         (CompactionKind::Drop, CompactionReason::FifoTtl) => recorder.add(Ticker::FifoTtlCompactions, 1),
         (CompactionKind::Drop, CompactionReason::FifoMaxSize) => recorder.add(Ticker::FifoMaxSizeCompactions, 1),
@@ -323,8 +337,14 @@ fn record_compaction(recorder: Recorder<'_>, choice: &CompactionChoice, output: 
     recorder.add(Ticker::CompactionKeyDropObsolete, output.dropped.obsolete);
     recorder.add(Ticker::CompactionKeyDropRangeDel, output.dropped.range_deleted);
     recorder.add(Ticker::CompactionKeyDropUser, output.dropped.filtered);
-    recorder.record(Histogram::NumSubcompactionsScheduled, output.parts as u64);
-    recorder.record(Histogram::NumFilesInSingleCompaction, choice.input_files().count() as u64);
+    // As in RocksDB: of divided ones alone, and of what a picker chose, the files of its first level.
+    if output.parts > 1 {
+        recorder.record(Histogram::NumSubcompactionsScheduled, output.parts as u64);
+    }
+    if !scheduled.is_manual {
+        let files = choice.inputs.first().map_or(0, |inputs| inputs.files.len() as u64);
+        recorder.record(Histogram::NumFilesInSingleCompaction, files);
+    }
     if recorder.is_timing() {
         recorder.record(Histogram::CompactionTime, us);
     }

@@ -27,6 +27,7 @@ use ferrock_format::version_edit::{BlobFileAddition, BlobFileGarbage, NewFile, V
 use ferrock_memtable::MemTable;
 use ferrock_options::{FlushOptions, FlushReason, ManualFlushInfo};
 use ferrock_statistics::{Histogram, Ticker};
+use ferrock_tree::file_counts::WrittenBy;
 use ferrock_tree::job::{FlushJob, JobOutput};
 use ferrock_tree::version::LogRelease;
 use std::collections::BTreeSet;
@@ -110,6 +111,7 @@ fn flush_once(core: &DbCore, scope: &FlushScope) -> Result<Flushed> {
             discard(core, &flushes);
             return Err(error);
         }
+        core.metrics.count_sync();
     }
     let (flushes, released) = install(core, flushes)?;
     let flushed = flushes.iter().map(|flush| (flush.data.id, flush.memtables.len())).collect();
@@ -271,7 +273,7 @@ pub(crate) fn write_level_0(
     reason: TableFileCreationReason,
     job_id: u64,
 ) -> Result<JobOutput> {
-    let context = job_env::job_context(core, data, core.versions.current(data.id), None)?;
+    let context = job_env::job_context(core, data, core.versions.current(data.id), None, WrittenBy::Flush)?;
     FlushJob { context: &context, memtables, reason }.run(&JobPlace::of_flush(core, job_id))
 }
 

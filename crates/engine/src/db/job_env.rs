@@ -8,6 +8,7 @@ use crate::write::controller::StallCondition;
 use ferrock_base::{Error, FileNumber, Result};
 use ferrock_options::CompactionJobStats;
 use ferrock_table::FailedCollector;
+use ferrock_tree::file_counts::{WrittenBy, counted};
 use ferrock_tree::job::{FamilyContext, FileBegun, FileEnded, JobContext, JobEnv, WrittenFiles};
 use ferrock_tree::seqno_time::SeqnoToTimeMapping;
 use ferrock_tree::version::Version;
@@ -21,12 +22,13 @@ pub(super) fn job_context(
     data: &ColumnFamilyData,
     version: Option<Arc<Version>>,
     epoch_number: Option<u64>,
+    by: WrittenBy,
 ) -> Result<JobContext> {
     let options = data.options.load_full();
     let block_cache = Arc::clone(core.block_cache_of(&options));
     let preserves_times = options.kept_times_secs() > 0;
     Ok(JobContext {
-        file_system: Arc::clone(&core.env.file_system),
+        file_system: counted(&core.env.file_system, core.metrics.statistics(), &core.env.clock, by),
         clock: Arc::clone(&core.env.clock),
         db: core.options.load_full(),
         db_id: core.identity.db_id.clone(),

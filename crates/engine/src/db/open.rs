@@ -54,6 +54,7 @@ use ferrock_format::{current_file, file_name, unique_id};
 use ferrock_options::{RemovalPlace, combinations, db_path, dump, observe_files};
 use ferrock_table::TableBlockCache;
 use ferrock_tree::blob::{BlobCacheSession, BlobSource};
+use ferrock_tree::file_counts::{BlobReadCounts, WrittenBy, counted};
 use ferrock_tree::places::{FilePlaces, TablePaths, create_directory, create_table_directories, is_same};
 use ferrock_tree::table_cache::{OpenFileBudget, OpenTables, TableCache, not_in_its_path, open_all};
 use ferrock_tree::version::version_set::{self, RecoverMode};
@@ -387,7 +388,10 @@ impl Opener {
     }
 
     fn recover_versions(&self, families: &[FamilyToOpen], mode: RecoverMode) -> Result<VersionSet> {
-        VersionSet::recover(Arc::clone(&self.file_system), &self.path, Arc::new(self.options.clone()), families, mode)
+        let (options, components) = (Arc::new(self.options.clone()), &self.options.components);
+        let files =
+            counted(&self.file_system, components.statistics.as_ref(), &components.clock(), WrittenBy::Manifest);
+        VersionSet::recover(files, &self.path, options, families, mode)
     }
 
     /// The MANIFEST is right about the identity, then the file IDENTITY, then chance.
@@ -443,7 +447,9 @@ impl Opener {
             open_tables.blob_files_at_once(self.options.max_open_files),
             Arc::clone(&open_tables),
         );
-        let blob_source = Arc::new(blob_source.with_read_limiter(components.rate_limiter.clone()));
+        let counts = BlobReadCounts::of(components.statistics.as_ref(), &clock);
+        let blob_source = blob_source.with_read_limiter(components.rate_limiter.clone());
+        let blob_source = Arc::new(blob_source.with_counts(counts));
         let events = Arc::new(Events::new(components.listeners.clone(), info_log));
         let files = FileRegistry::new(FileRegistryParts {
             file_system: Arc::clone(&self.file_system),
@@ -460,6 +466,7 @@ impl Opener {
                     spawner: components.spawner(),
                     may_cut: !super::file_options(&self.options).mmap,
                 },
+                components.statistics.clone(),
             ),
             directory_lock: lock,
         });

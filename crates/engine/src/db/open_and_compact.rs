@@ -25,6 +25,7 @@ use ferrock_options::{
 use ferrock_table::BlockBasedTableOptions;
 use ferrock_table::options::TableFactory;
 use ferrock_tree::blob::BlobCollection;
+use ferrock_tree::file_counts::WrittenBy;
 use ferrock_tree::job::remote::{check_components, choice_of, result_of};
 use ferrock_tree::job::{CompactionJob, JobEnv, KeyPart, WrittenFiles};
 use ferrock_tree::version::version_set::DEFAULT_COLUMN_FAMILY;
@@ -259,7 +260,7 @@ fn compact(
     };
     let version =
         core.versions.current(data.id).ok_or_else(|| Error::new(ErrorKind::ColumnFamilyDropped, &data.name[..]))?;
-    let mut context = job_context(core, &data, Some(Arc::clone(&version)), Some(0))?;
+    let mut context = job_context(core, &data, Some(Arc::clone(&version)), Some(0), WrittenBy::Compaction)?;
     context.db_id.clone_from(&job.db_id);
     context.snapshots.clone_from(&job.snapshots);
     let (table_cache, path_id) = core.table_cache_with_output(&context.family.options, &data.table_cache, directory);

@@ -117,13 +117,13 @@ impl Iter {
     }
 
     #[inline]
-    fn place(&mut self, place: impl FnOnce(&mut IterCore<SuperVersion>)) {
+    fn place(&mut self, movement: Movement, place: impl FnOnce(&mut IterCore<SuperVersion>)) {
         self.note_read();
         let watch = self.tally.as_ref().and_then(|tally| tally.watch());
         if let Some(core) = &mut self.core {
             place(core);
         }
-        self.note_movement(Movement::Seek, watch);
+        self.note_movement(movement, watch);
     }
 
     #[inline]
@@ -226,7 +226,7 @@ impl Iter {
     /// ```
     pub fn fast_forward(&mut self, lower: Option<&[u8]>, upper: Option<&[u8]>) {
         let (limit_hint, limit_reads) = self.limit;
-        self.place(|core| {
+        self.place(Movement::Seek, |core| {
             let owned = |key: Option<&[u8]>| key.map(<[u8]>::to_vec);
             let bounds = ScanBounds::new(owned(lower), owned(upper)).with_limit_hint(limit_hint);
             let bounds = bounds.with_limit_reads(limit_reads);
@@ -236,12 +236,12 @@ impl Iter {
 
     /// Goes to the first key within the bounds.
     pub fn seek_to_first(&mut self) {
-        self.place(|core| core.iter.seek_to_first());
+        self.place(Movement::Edge, |core| core.iter.seek_to_first());
     }
 
     /// Goes to the last key within the bounds.
     pub fn seek_to_last(&mut self) {
-        self.place(|core| core.iter.seek_to_last());
+        self.place(Movement::Edge, |core| core.iter.seek_to_last());
     }
 
     /// Goes to the first key at or after `key`.
@@ -268,12 +268,12 @@ impl Iter {
     /// # Ok::<(), ferrock::Error>(())
     /// ```
     pub fn seek(&mut self, key: &[u8]) {
-        self.place(|core| core.iter.seek(key));
+        self.place(Movement::Seek, |core| core.iter.seek(key));
     }
 
     /// Goes to the last key at or before `key`.
     pub fn seek_for_prev(&mut self, key: &[u8]) {
-        self.place(|core| core.iter.seek_for_prev(key));
+        self.place(Movement::Seek, |core| core.iter.seek_for_prev(key));
     }
 
     /// Goes to the next key. Does nothing when not valid.

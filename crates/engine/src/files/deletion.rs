@@ -7,6 +7,7 @@ use crate::column_family::ColumnFamilyData;
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_format::file_name;
 use ferrock_options::{RemovalPlace, SpaceReservation, SstFileManager};
+use ferrock_statistics::{Statistics, Ticker};
 use ferrock_tree::version::Version;
 use ferrock_vfs::FileSystem;
 use std::path::{Path, PathBuf};
@@ -22,28 +23,47 @@ pub(crate) enum Removal {
 
 /// See the [module](self). Without a manager everything goes at once and nothing is counted.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Deletion(Option<(Arc<SstFileManager>, Arc<RemovalPlace>)>);
+pub(crate) struct Deletion {
+    managed: Option<(Arc<SstFileManager>, Arc<RemovalPlace>)>,
+    /// Where removals that are not paced are counted.
+    statistics: Option<Arc<Statistics>>,
+}
 
 impl Deletion {
-    pub(crate) fn new(manager: Option<Arc<SstFileManager>>, place: RemovalPlace) -> Self {
-        Self(manager.map(|manager| (manager, Arc::new(place))))
+    pub(crate) fn new(
+        manager: Option<Arc<SstFileManager>>,
+        place: RemovalPlace,
+        statistics: Option<Arc<Statistics>>,
+    ) -> Self {
+        Self { managed: manager.map(|manager| (manager, Arc::new(place))), statistics }
+    }
+
+    fn count_removed(&self, removed: &Result<()>) {
+        if let Some(statistics) = self.statistics.as_ref().filter(|_| removed.is_ok()) {
+            statistics.add(Ticker::FilesDeletedImmediately, 1);
+        }
     }
 
     pub(crate) fn manager(&self) -> Option<&Arc<SstFileManager>> {
-        self.0.as_ref().map(|(manager, _)| manager)
+        self.managed.as_ref().map(|(manager, _)| manager)
     }
 
     pub(super) fn remove(&self, file_system: &dyn FileSystem, path: &Path, removal: Removal) -> Result<()> {
-        match (&self.0, removal) {
+        match (&self.managed, removal) {
             (Some((manager, place)), Removal::Paced) => manager.remove(place, path),
             (Some((manager, _)), Removal::AtOnce) => {
                 let removed = file_system.remove_file(path);
+                self.count_removed(&removed);
                 if removed.as_ref().map_or_else(Error::is_not_found, |()| true) {
                     manager.on_delete_file(path);
                 }
                 removed
             }
-            (None, _) => file_system.remove_file(path),
+            (None, _) => {
+                let removed = file_system.remove_file(path);
+                self.count_removed(&removed);
+                removed
+            }
         }
     }
 

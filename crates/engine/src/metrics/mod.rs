@@ -127,7 +127,14 @@ impl Metrics {
         }
     }
 
-    /// Runs a sync of the log, and counts it.
+    /// Counts a sync of logs, by a flush.
+    pub(crate) fn count_sync(&self) {
+        if let Some(recorder) = self.recorder() {
+            recorder.add(Ticker::WalFileSynced, 1);
+        }
+    }
+
+    /// Runs a sync of the log that a writer waits for, and counts it.
     pub(crate) fn timed_sync(&self, clock: &dyn Clock, sync: impl FnOnce() -> Result<()>) -> Result<()> {
         let Some(recorder) = self.recorder() else { return sync() };
         let begun_us = clock.monotonic_us();

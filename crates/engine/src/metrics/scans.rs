@@ -8,6 +8,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Movement {
     Seek,
+    /// To the first or the last key, which RocksDB counts as a seek and does not time.
+    Edge,
     Next,
     Prev,
 }
@@ -63,7 +65,7 @@ impl ScanTally {
     pub(crate) fn note(&mut self, movement: Movement, watch: Option<Moment>, entry_bytes: Option<u64>) {
         if let Some(perf) = PerfRecorder::of_thread() {
             let count = match movement {
-                Movement::Seek => PerfMetric::IterSeekCount,
+                Movement::Seek | Movement::Edge => PerfMetric::IterSeekCount,
                 Movement::Next => PerfMetric::IterNextCount,
                 Movement::Prev => PerfMetric::IterPrevCount,
             };
@@ -71,13 +73,13 @@ impl ScanTally {
         }
         self.bytes += entry_bytes.unwrap_or(0);
         let place = usize::from(movement == Movement::Prev);
-        if movement != Movement::Seek {
+        if !matches!(movement, Movement::Seek | Movement::Edge) {
             self.steps[place] += 1;
             self.found[place] += u64::from(entry_bytes.is_some());
         } else if let Some(recorder) = self.recorder() {
             let found = u64::from(entry_bytes.is_some());
             recorder.add_all([(Ticker::NumberDbSeek, 1), (Ticker::NumberDbSeekFound, found)]);
-            if let Some(begun) = watch {
+            if let Some(begun) = watch.filter(|_| movement == Movement::Seek) {
                 recorder.record(Histogram::DbSeek, self.clock.elapsed_us(begun));
             }
         }

@@ -10,7 +10,9 @@ use ferrock_base::{Error, Result};
 use ferrock_format::compression::CompressionType;
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::trailer::{self, BLOCK_TRAILER_SIZE};
+use ferrock_statistics::{Statistics, Ticker};
 use ferrock_vfs::WritableFile;
+use std::sync::Arc;
 
 const ZEROS: [u8; 4096] = [0; 4096];
 /// Aligned blocks begin at multiples of this, or of their own size if that is less.
@@ -97,6 +99,7 @@ pub(super) struct BlockWriter {
     compressed: Vec<u8>,
     used_types: Vec<CompressionType>,
     file_checksum: Option<u32>,
+    statistics: Option<Arc<Statistics>>,
 }
 
 impl BlockWriter {
@@ -117,6 +120,7 @@ impl BlockWriter {
             compressed: Vec::new(),
             used_types: Vec::new(),
             file_checksum: params.compute_file_checksum.then_some(0),
+            statistics: params.statistics.clone(),
         })
     }
 
@@ -215,6 +219,7 @@ impl BlockWriter {
 
     fn write_with(&mut self, packer: Option<&mut Packer>, block: &[u8], unit: Unit) -> Result<(BlockHandle, Stored)> {
         let Some(packer) = packer else {
+            self.count_bypassed(block);
             return self.append(block, 0, unit).map(|handle| (handle, Stored::Raw));
         };
         let mut compressed = std::mem::take(&mut self.compressed);
@@ -224,6 +229,14 @@ impl BlockWriter {
         });
         self.compressed = compressed;
         written
+    }
+
+    /// Counts a block for which no compression is set.
+    fn count_bypassed(&self, block: &[u8]) {
+        if let Some(recorder) = self.statistics.as_ref().and_then(|statistics| statistics.recorder()) {
+            let (blocks, bytes) = (Ticker::NumberBlockCompressionBypassed, Ticker::BytesCompressionBypassed);
+            recorder.add_all([(blocks, 1), (bytes, block.len() as u64)]);
+        }
     }
 
     /// Writes what a packer of this kind, which verifies or not, has made of a block.

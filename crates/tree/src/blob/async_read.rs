@@ -35,7 +35,10 @@ impl BlobRead {
     ) -> Self {
         let context = &ReadContext { is_polled: true, ..*context };
         let (extent, read) = match file.extent(user_key, reference, verify_checksums) {
-            Ok(extent) => (extent, file_system.start_read(file.file(), extent.offset, extent.length, context)),
+            Ok(extent) => {
+                let start = || file_system.start_read(file.file(), extent.offset, extent.length, context);
+                (extent, file.count_start(extent.length, start))
+            }
             Err(error) => (BlobExtent::default(), PendingRead::ready(Err(error))),
         };
         Self { file, user_key: user_key.to_vec(), reference: *reference, extent, read, verify_checksums, order }

@@ -7,6 +7,7 @@
 //! A lookup may know the key by other bytes than those it was written with, where the order calls them equal. Then the
 //! record is [searched](BlobFileReader::read_by_order) backward from the value, for it has no other beginning.
 
+use crate::file_counts::BlobReadCounts;
 use ferrock_base::{Comparator, Error, FileNumber, Result};
 use ferrock_format::blob_file::{
     BLOB_COMPRESSION_FORMAT_VERSION, BLOB_FILE_FOOTER_SIZE, BLOB_FILE_HEADER_SIZE, BLOB_RECORD_HEADER_SIZE,
@@ -56,6 +57,8 @@ pub struct BlobFileReader {
     end: u64,
     /// It was opened as one that may have no footer yet.
     may_grow: bool,
+    /// Where reads of values are counted.
+    counts: Option<BlobReadCounts>,
 }
 
 impl BlobFileReader {
@@ -88,7 +91,24 @@ impl BlobFileReader {
             // A value may look like a footer.
             FooterRule::Absent => size,
         };
-        Ok(Self { file: Arc::clone(file), header, compression, end, may_grow: rule == FooterRule::Absent })
+        Ok(Self {
+            file: Arc::clone(file),
+            header,
+            compression,
+            end,
+            may_grow: rule == FooterRule::Absent,
+            counts: None,
+        })
+    }
+
+    /// The same, whose reads of values are counted.
+    pub(super) fn with_counts(self, counts: Option<BlobReadCounts>) -> Self {
+        Self { counts, ..self }
+    }
+
+    /// Counts a read that is only begun here.
+    pub(super) fn count_start<T>(&self, bytes: usize, start: impl FnOnce() -> T) -> T {
+        BlobReadCounts::around(self.counts.as_ref(), bytes, start)
     }
 
     /// False when the file was opened before the value was written.
@@ -135,8 +155,9 @@ impl BlobFileReader {
         context: &ReadContext,
     ) -> Result<Vec<u8>> {
         let extent = self.extent(user_key, reference, verify_checksums)?;
-        let bytes =
-            read_owned(&*self.file, extent.offset, extent.length, context).map_err(|error| self.in_file(error))?;
+        let read = || read_owned(&*self.file, extent.offset, extent.length, context);
+        let bytes = BlobReadCounts::around(self.counts.as_ref(), extent.length, read);
+        let bytes = bytes.map_err(|error| self.in_file(error))?;
         self.value(user_key, reference, extent, Cow::Owned(bytes))
     }
 
@@ -231,7 +252,8 @@ impl BlobFileReader {
     pub(super) fn read_ahead(&self, extent: BlobExtent, size: usize, context: &ReadContext) -> Result<Vec<u8>> {
         let records = usize::try_from(self.end.saturating_sub(extent.offset)).unwrap_or(usize::MAX);
         let length = size.min(records).max(extent.length);
-        read_owned(&*self.file, extent.offset, length, context).map_err(|error| self.in_file(error))
+        let read = || read_owned(&*self.file, extent.offset, length, context);
+        BlobReadCounts::around(self.counts.as_ref(), length, read).map_err(|error| self.in_file(error))
     }
 
     /// The value in the bytes of its extent.

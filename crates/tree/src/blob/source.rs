@@ -5,6 +5,7 @@ use super::cache::BlobCache;
 use super::file_reader::{BlobFileReader, FooterRule, read_footer};
 use super::readahead::BlobReadahead;
 use super::{BlobValue, FetchBlob};
+use crate::file_counts::BlobReadCounts;
 use crate::places::FilePlaces;
 use crate::table_cache::OpenTables;
 use crate::version::Version;
@@ -37,6 +38,8 @@ pub struct BlobSource {
     capacity: AtomicUsize,
     /// Asked by reads of the files whose context has a priority, if it limits reads.
     read_limiter: Option<Arc<dyn RateLimiter>>,
+    /// Where reads of values are counted.
+    counts: Option<BlobReadCounts>,
     /// Closed where descriptors are wanting.
     open_tables: Arc<OpenTables>,
     open: RwLock<HashMap<FileNumber, OpenBlobFile>>,
@@ -58,13 +61,28 @@ impl BlobSource {
         open_tables: Arc<OpenTables>,
     ) -> Self {
         let capacity = AtomicUsize::new(capacity(max_open_files));
-        Self { file_system, places, options, capacity, read_limiter: None, open_tables, open: RwLock::default() }
+        Self {
+            file_system,
+            places,
+            options,
+            capacity,
+            read_limiter: None,
+            counts: None,
+            open_tables,
+            open: RwLock::default(),
+        }
     }
 
     /// The same, whose reads ask a limiter.
     #[must_use]
     pub fn with_read_limiter(self, read_limiter: Option<Arc<dyn RateLimiter>>) -> Self {
         Self { read_limiter, ..self }
+    }
+
+    /// The same, whose reads are counted.
+    #[must_use]
+    pub fn with_counts(self, counts: Option<BlobReadCounts>) -> Self {
+        Self { counts, ..self }
     }
 
     /// At most so many files are open from now on. What is too many is closed when the next one is opened.
@@ -106,7 +124,8 @@ impl BlobSource {
             }
         })?;
         let file = limited(file, self.read_limiter.as_ref());
-        let reader = Arc::new(BlobFileReader::open(file, column_family_id, rule)?);
+        let reader = BlobFileReader::open(file, column_family_id, rule)?;
+        let reader = Arc::new(reader.with_counts(self.counts.clone()));
         let mut open = self.open.write();
         match open.get(&number) {
             Some(slot) if serves(&slot.reader) => return Ok(Arc::clone(&slot.reader)),

@@ -1,0 +1,94 @@
+//! The counts that differ, with their reasons.
+
+/// Names of counts, and why they differ.
+pub const KNOWN: &[(&str, &str)] = &[
+    ("block-cache-pinned-usage, family 0", PINNED),
+    ("block-cache-pinned-usage, family 1", PINNED),
+    ("cur-size-active-mem-table, family 0", ARENA),
+    ("cur-size-active-mem-table, family 1", ARENA),
+    ("cur-size-all-mem-tables, family 0", ARENA),
+    ("cur-size-all-mem-tables, family 1", ARENA),
+    ("size-all-mem-tables, family 0", ARENA),
+    ("size-all-mem-tables, family 1", ARENA),
+    ("estimate-live-data-size, family 0", PROPERTIES),
+    ("estimate-live-data-size, family 1", "of tables alone; RocksDB adds the blob files"),
+    ("estimate-num-keys, family 1", "a deletion in the memtable takes two keys off here"),
+    ("estimate-table-readers-mem, family 0", MEMORY),
+    ("estimate-table-readers-mem, family 1", MEMORY),
+    ("live-sst-files-size, family 0", PROPERTIES),
+    ("live-sst-files-size, family 1", PROPERTIES),
+    ("total-sst-files-size, family 0", PROPERTIES),
+    ("total-sst-files-size, family 1", PROPERTIES),
+    ("min-log-number-to-keep, family 0", NUMBERS),
+    ("min-log-number-to-keep, family 1", NUMBERS),
+    ("rocksdb.blobdb.blob.file.bytes.read", "a value that is collected is read with its key"),
+    ("rocksdb.blobdb.blob.file.read.micros, values", "headers of files are not counted"),
+    ("rocksdb.block.cache.add", OPENS),
+    ("rocksdb.block.cache.bytes.read", MEMORY),
+    ("rocksdb.block.cache.bytes.write", MEMORY),
+    ("rocksdb.block.cache.data.add", OPENS),
+    ("rocksdb.block.cache.data.bytes.insert", MEMORY),
+    ("rocksdb.block.cache.data.hit", STEPS),
+    ("rocksdb.block.cache.hit", STEPS),
+    ("rocksdb.block.checksum.compute.count", OPENS),
+    ("rocksdb.bloom.filter.full.positive", FILTERS),
+    ("rocksdb.bloom.filter.full.true.positive", FILTERS),
+    ("rocksdb.bloom.filter.prefix.checked", FILTERS),
+    ("rocksdb.bloom.filter.prefix.true.positive", NOT_COUNTED),
+    ("rocksdb.bloom.filter.useful", FILTERS),
+    ("rocksdb.compact.read.bytes", "the size of the inputs; RocksDB counts what it reads of them"),
+    ("rocksdb.compact.write.bytes", PROPERTIES),
+    ("rocksdb.compaction.key.drop.new", DROPPED),
+    ("rocksdb.compaction.key.drop.obsolete", DROPPED),
+    ("rocksdb.compaction.range_del.drop.obsolete", NOT_COUNTED),
+    ("rocksdb.compaction.times.cpu_micros, values", NOT_COUNTED),
+    ("rocksdb.file.read.compaction.micros, values", NOT_COUNTED),
+    ("rocksdb.file.read.flush.micros, values", NOT_COUNTED),
+    ("rocksdb.files.deleted.immediately", "every file of the directory, logs and OPTIONS files, too"),
+    ("rocksdb.flush.memtable.memory.bytes, sum", ARENA),
+    ("rocksdb.flush.memtable.total.data.size.bytes, sum", "keys and values; RocksDB adds their lengths"),
+    ("rocksdb.flush.write.bytes", PROPERTIES),
+    ("rocksdb.last.level.read.bytes", OF_TABLES),
+    ("rocksdb.last.level.read.count", OF_TABLES),
+    ("rocksdb.last.level.seek.data", NOT_COUNTED),
+    ("rocksdb.last.level.seek.data.useful.no.filter", NOT_COUNTED),
+    ("rocksdb.memtable.garbage.bytes.at.flush", NOT_COUNTED),
+    ("rocksdb.memtable.payload.bytes.at.flush", "of all entries; RocksDB leaves out what the flush drops"),
+    ("rocksdb.multiget.io.batch.size, sum", NOT_COUNTED),
+    ("rocksdb.multiget.io.batch.size, values", NOT_COUNTED),
+    ("rocksdb.no.file.opens", OPENS),
+    ("rocksdb.non.last.level.read.bytes", OF_TABLES),
+    ("rocksdb.non.last.level.read.count", OF_TABLES),
+    ("rocksdb.non.last.level.seek.data", NOT_COUNTED),
+    ("rocksdb.non.last.level.seek.data.useful.no.filter", NOT_COUNTED),
+    ("rocksdb.num.level.read.per.multiget, sum", NOT_COUNTED),
+    ("rocksdb.num.level.read.per.multiget, values", NOT_COUNTED),
+    ("rocksdb.num.sst.read.per.level, sum", NOT_COUNTED),
+    ("rocksdb.num.sst.read.per.level, values", NOT_COUNTED),
+    ("rocksdb.number.iter.skip", STEPS),
+    ("rocksdb.number.superversion_acquires", PINS),
+    ("rocksdb.number.superversion_releases", PINS),
+    ("rocksdb.read.block.compaction.micros, values", NOT_COUNTED),
+    ("rocksdb.read.block.get.micros, values", OPENS),
+    ("rocksdb.read.num.merge_operands, sum", LOOKUPS),
+    ("rocksdb.read.num.merge_operands, values", LOOKUPS),
+    ("rocksdb.sst.batch.size, sum", NOT_COUNTED),
+    ("rocksdb.sst.batch.size, values", NOT_COUNTED),
+    ("rocksdb.sst.read.micros, values", OF_TABLES),
+    ("rocksdb.table.open.io.micros, values", OPENS),
+    ("rocksdb.write.raw.block.micros, values", NOT_COUNTED),
+];
+
+const ARENA: &str = "memory of another arena";
+const DROPPED: &str = "an entry that a range deletion and a newer entry hide counts for the deletion here";
+const FILTERS: &str = "files whose range does not have the key are not asked, and neither are filters in scans";
+const LOOKUPS: &str = "of lookups alone; RocksDB counts the merges of scans, flushes and compactions, too";
+const MEMORY: &str = "what blocks take in memory here, where blocks of an index are decoded";
+const NOT_COUNTED: &str = "not counted";
+const NUMBERS: &str = "numbers of files are given out in another order";
+const OF_TABLES: &str = "of blocks of tables; RocksDB counts the reads of opens and of blob files, too";
+const OPENS: &str = "a flush opens its table to check it, and then for readers";
+const PINNED: &str = "a database pins nothing by itself";
+const PINS: &str = "a read takes its thread's reference";
+const PROPERTIES: &str = "properties that RocksDB writes";
+const STEPS: &str = "an iterator passes hidden entries, and goes backward, in another way";
