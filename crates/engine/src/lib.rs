@@ -9,7 +9,7 @@ mod files;
 mod info_log;
 mod job_directory;
 mod jobs;
-mod metrics;
+pub mod metrics;
 mod option_notes;
 pub mod options;
 mod reads;
@@ -39,6 +39,7 @@ pub use ferrock_options::{
     MemTableInfo, SubcompactionJobInfo, TableFileCreationInfo, WriteStallCondition, WriteStallInfo,
 };
 pub use job_directory::{FinishedJob, JobDirectory, JobDirectoryService};
+pub use metrics::Metrics;
 pub use options::{
     Canceller, ColumnFamilyOptions, CompactRangeOptions, CompactionOptions, DbOptions, FlushOptions, ReadOptions,
     WaitForCompactOptions, WriteOptions,

@@ -1,6 +1,6 @@
 //! What reads and writes add to the statistics of the database and to the sums of their thread.
 //!
-//! An operation asks once whether anything counts ([`Metrics::counts`](super::Metrics::counts)), and is another
+//! An operation asks once whether anything counts ([`DatabaseCounters::counts`](super::DatabaseCounters::counts)), and is another
 //! function where something does, which tells the [`Watch`] at its end.
 
 use ferrock_base::Result;
