@@ -98,7 +98,7 @@ fn log_metrics(core: &DbCore) -> LogMetrics {
 
 /// Bytes of tables that only readers hold.
 pub(super) fn obsolete_table_bytes(core: &DbCore) -> u64 {
-    core.files.table_bytes(core.versions.live_files().zombie_tables)
+    core.versions.live_files().zombie_tables.values().sum()
 }
 
 fn family_metrics(core: &DbCore, data: &Arc<ColumnFamilyData>) -> FamilyMetrics {
