@@ -5,7 +5,7 @@ mod common;
 #[path = "common/exposition.rs"]
 mod exposition;
 
-use common::threads::wait_until;
+use common::threads::{Waiting, wait_until};
 use common::{creating, in_memory, key, options_on};
 use exposition::Page;
 use ferrock::metrics::{
@@ -265,12 +265,13 @@ fn a_stall_has_its_cause_and_time() {
     assert_eq!(page.of("ferrock_immutable_memtables", &[("cf", "default")]), Some(4.0));
     let writer = {
         let db = db.clone();
-        std::thread::spawn(move || db.put(b"waits", b"value"))
+        Waiting::begin("a writer that is stopped", move || db.put(b"waits", b"value"))
     };
-    // A writer that waits is counted when its wait is over.
-    std::thread::sleep(std::time::Duration::from_millis(50));
+    // A wait is counted when it is over.
+    let waits = |page: &Page| page.of("ferrock_writer_waits_total", &[("cause", "memtables"), ("kind", "stop")]);
+    assert_eq!(waits(&scrape(&db)), Some(0.0));
     db.continue_background_work().unwrap();
-    writer.join().unwrap().unwrap();
+    writer.join().unwrap();
     db.wait_for_background_work().unwrap();
 
     let metrics = db.metrics();

@@ -20,8 +20,8 @@ fn conditions(metrics: &Metrics, out: &mut Samples<'_>) {
     }
 }
 
-fn for_each_wait(metrics: &Metrics, mut then: impl FnMut(&WriterWaits)) {
-    metrics.stalls.waits.iter().for_each(|waits| then(waits));
+fn for_each_wait(metrics: &Metrics, then: impl FnMut(&WriterWaits)) {
+    metrics.stalls.waits.iter().for_each(then);
 }
 
 /// In the order of a page.

@@ -469,6 +469,23 @@ mod tests {
     }
 
     #[test]
+    fn writers_wait_for_the_worst_family() {
+        use StallCause::{Level0Files, Memtables, PendingCompactionBytes};
+        let (controller, _) = controller(16 << 20);
+        let held_back =
+            |condition, cause, way_to_stop| FamilyDebt { cause: Some(cause), way_to_stop, ..debt(condition, 1) };
+        assert_eq!(controller.wait_cause(), WaitCause::LoomingDebt, "no family holds writers back");
+        controller.update(0, held_back(StallCondition::Delayed, Level0Files, 0.2));
+        controller.update(1, held_back(StallCondition::Delayed, PendingCompactionBytes, 0.5));
+        assert_eq!(controller.wait_cause(), WaitCause::PendingCompactionBytes);
+        assert!(controller.actual_delayed_rate() > 0);
+        controller.update(2, held_back(StallCondition::Stopped, Memtables, 0.0));
+        assert_eq!((controller.wait_cause(), controller.actual_delayed_rate()), (WaitCause::Memtables, 0));
+        (0..3).for_each(|family| controller.remove(family));
+        assert_eq!(controller.wait_cause(), WaitCause::LoomingDebt);
+    }
+
+    #[test]
     fn a_delayed_writer_gets_its_rate() {
         let (controller, clock) = controller(1 << 20);
         assert_eq!(controller.delay(1 << 30), Duration::ZERO);
