@@ -17,6 +17,7 @@ mod resting;
 mod seqno_times;
 mod settings;
 mod snapshot;
+mod spans;
 mod super_version;
 mod sync;
 mod write;

@@ -21,6 +21,8 @@
 //! which was left out is refused with [`ErrorKind::NotSupported`] or [`ErrorKind::InvalidArgument`]; the error names
 //! the feature.
 //!
+//! Off by default: `tracing`, spans of opens, flushes, compactions and stalls of writers for the crate of that name.
+//!
 //! Everything is an owned handle: `Db`, `ColumnFamily`, `Snapshot` and `Iter` have no lifetimes, are `Send`, and may be
 //! dropped in any order. The folder `examples` has a program for each of these lines.
 #![warn(missing_docs)]

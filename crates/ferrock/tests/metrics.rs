@@ -37,8 +37,10 @@ fn scrape(db: &Db) -> Page {
     Page::parse(&prometheus(&db.metrics()))
 }
 
+type Labels = &'static [(&'static str, &'static str)];
+
 /// Metrics of a family, other labels of each, and the properties that say the same.
-const SAME_AS_PROPERTIES: [(&str, &[(&str, &str)], &str); 25] = [
+const SAME_AS_PROPERTIES: [(&str, Labels, &str); 25] = [
     ("ferrock_immutable_memtables", &[], "num-immutable-mem-table"),
     ("ferrock_memtable_bytes", &[("kind", "active")], "cur-size-active-mem-table"),
     ("ferrock_memtable_entries", &[("kind", "active")], "num-entries-active-mem-table"),

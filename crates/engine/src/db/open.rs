@@ -41,6 +41,7 @@ use crate::options::{ColumnFamilyOptions, DbOptions, LoadedOptions, load_latest}
 use crate::reads::ReadPath;
 use crate::seqno_times::{FIRST_SEQUENCE, SeqnoTimes};
 use crate::settings::{Environment, Identity, LiveOptions};
+use crate::spans;
 use crate::write::WritePath;
 use crate::write::logs::Logs;
 use crate::write::wal::{LiveLog, WalOptions};
@@ -212,6 +213,7 @@ impl Opener {
     }
 
     fn open(mut self) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
+        let _span = spans::open(&self.path);
         let lock = self.lock_directory()?;
         let info_log = InfoLog::open(
             Arc::clone(&self.file_system),

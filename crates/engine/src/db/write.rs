@@ -16,6 +16,7 @@ use crate::metrics::stalls::WaitKind;
 use crate::metrics::{Counters, WaitCause};
 use crate::options::TableFactory;
 use crate::options::{DbOptions, WriteOptions};
+use crate::spans;
 use crate::write::controller::StallCondition;
 use crate::write::insert::{InsertMode, Inserter, Target};
 use crate::write::queue::{LeaderGuard, Member, Role};
@@ -600,6 +601,7 @@ fn make_room(core: &DbCore, db_options: &DbOptions, options: &WriteOptions, byte
                     return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
                 }
                 let cause = core.writes.controller().wait_cause();
+                let _span = spans::write_stall(core.files.database(), cause, WaitKind::Delay);
                 let before = core.env.clock.monotonic_us();
                 core.writes.controller().sleep(delay);
                 let slept = core.env.clock.monotonic_us().saturating_sub(before);
@@ -629,6 +631,7 @@ fn wait_for_memory(core: &DbCore, db_options: &DbOptions, options: &WriteOptions
     if options.no_slowdown {
         return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
     }
+    let _span = spans::write_stall(core.files.database(), WaitCause::WriteBufferManager, WaitKind::Stop);
     let before = core.env.clock.monotonic_us();
     core.metrics.counters().memory_stalls.fetch_add(1, Ordering::Relaxed);
     let mut result = Ok(());
@@ -655,6 +658,7 @@ fn wait_for_low_pri(core: &DbCore, options: &WriteOptions, bytes: usize) -> Resu
 
 fn wait_while_stopped(core: &DbCore) -> Result<()> {
     let cause = core.writes.controller().wait_cause();
+    let _span = spans::write_stall(core.files.database(), cause, WaitKind::Stop);
     let before = core.env.clock.monotonic_us();
     let result = core.jobs.wait_while_stopped();
     let waited = core.env.clock.monotonic_us().saturating_sub(before);
