@@ -1,5 +1,6 @@
-//! The database: its parts ([`JobScheduler`], [`FileRegistry`], [`WritePath`], [`ReadPath`], [`DatabaseCounters`], [`Events`],
-//! ...), and the journeys through them. A journey is a file of functions; [`Db`] in `interface/` is what programs call.
+//! The database: its parts ([`JobScheduler`], [`FileRegistry`], [`WritePath`], [`ReadPath`], [`DatabaseCounters`],
+//! [`Events`], ...), and the journeys through them. A journey is a file of functions; [`Db`] in `interface/` is what
+//! programs call.
 //!
 //! ```text
 //! open.rs       directory -> locks, MANIFEST, logs, OPTIONS -> DbCore     recovery.rs   logs -> memtables -> tables

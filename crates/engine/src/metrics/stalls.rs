@@ -1,5 +1,5 @@
-//! How often, how long and why writers had to wait: the properties `cf-write-stall-stats` and `db-write-stall-stats`, and
-//! times by cause.
+//! How often, how long and why writers had to wait: the properties `cf-write-stall-stats` and `db-write-stall-stats`,
+//! and times by cause.
 //!
 //! As in RocksDB a count of a family goes up each time its condition is evaluated and holds, not once for each writer.
 //! Times are of the database: a writer waits for the worst family, whichever it writes to.

@@ -1,5 +1,5 @@
-//! Reads a page in Prometheus's text exposition format, and refuses one that breaks a rule of it. It shares no code with
-//! what writes such a page.
+//! Reads a page in Prometheus's text exposition format, and refuses one that breaks a rule of it. It shares no code
+//! with what writes such a page.
 
 use std::collections::{BTreeMap, BTreeSet};
 
