@@ -1,7 +1,7 @@
 //! What reads and writes add to the statistics of the database and to the sums of their thread.
 //!
-//! An operation asks once whether anything counts ([`counts`](super::DatabaseCounters::counts)), and is another function
-//! where something does, which tells the [`Watch`] at its end.
+//! An operation asks once whether anything counts ([`counts`](super::DatabaseCounters::counts)), and is another
+//! function where something does, which tells the [`Watch`] at its end.
 
 use ferrock_base::Result;
 use ferrock_base::clock::Clock;
