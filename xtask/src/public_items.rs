@@ -22,7 +22,8 @@ use std::path::Path;
 
 const LIST: &str = "docs/public-api/ferrock.txt";
 /// Crates of the interface, and the paths by which programs name them.
-const CRATES: [(&str, &str); 2] = [("ferrock", "ferrock"), ("ferrock_wide", "ferrock::wide")];
+const CRATES: [(&str, &str); 3] =
+    [("ferrock", "ferrock"), ("ferrock_metrics", "ferrock::metrics"), ("ferrock_wide", "ferrock::wide")];
 
 /// Compares the list, writes it, or prints that of another directory of documentation.
 pub(crate) fn run_task(arguments: &[String]) -> Outcome {
@@ -34,7 +35,8 @@ pub(crate) fn run_task(arguments: &[String]) -> Outcome {
         }
         _ => return Err("one argument at most".to_owned()),
     }
-    let mut doc = cargo(&["doc", "--locked", "--no-deps", "-p", "ferrock", "-p", "ferrock-wide"]);
+    let mut doc =
+        cargo(&["doc", "--locked", "--no-deps", "-p", "ferrock", "-p", "ferrock-metrics", "-p", "ferrock-wide"]);
     // As in `check`, so that nothing is documented twice.
     doc.env("RUSTDOCFLAGS", "-D warnings");
     run(doc)?;

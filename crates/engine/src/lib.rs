@@ -9,7 +9,7 @@ mod files;
 mod info_log;
 mod job_directory;
 mod jobs;
-mod metrics;
+pub mod metrics;
 mod option_notes;
 pub mod options;
 mod reads;
@@ -17,6 +17,7 @@ mod resting;
 mod seqno_times;
 mod settings;
 mod snapshot;
+mod spans;
 mod super_version;
 mod sync;
 mod write;
@@ -39,6 +40,7 @@ pub use ferrock_options::{
     MemTableInfo, SubcompactionJobInfo, TableFileCreationInfo, WriteStallCondition, WriteStallInfo,
 };
 pub use job_directory::{FinishedJob, JobDirectory, JobDirectoryService};
+pub use metrics::Metrics;
 pub use options::{
     Canceller, ColumnFamilyOptions, CompactRangeOptions, CompactionOptions, DbOptions, FlushOptions, ReadOptions,
     WaitForCompactOptions, WriteOptions,

@@ -62,14 +62,11 @@ impl SnapshotList {
         held.bottommost_threshold
     }
 
-    /// When the oldest snapshot was taken, in unix seconds.
-    pub(crate) fn oldest_time(&self) -> Option<u64> {
-        self.held.lock().numbers.values().next().map(|(_, time)| *time)
-    }
-
-    /// Live handles.
-    pub(crate) fn count(&self) -> usize {
-        self.held.lock().numbers.values().map(|(count, _)| count).sum()
+    /// How many handles there are, and the oldest number with when it was first held, in unix seconds; of one moment.
+    pub(crate) fn summary(&self) -> (usize, Option<(SequenceNumber, u64)>) {
+        let held = self.held.lock();
+        let oldest = held.numbers.iter().next().map(|(number, (_, time))| (*number, *time));
+        (held.numbers.values().map(|(count, _)| count).sum(), oldest)
     }
 }
 
@@ -134,14 +131,14 @@ mod tests {
         let other = list.take(11, || SequenceNumber(5));
         let newer = list.take(12, || SequenceNumber(8));
         assert_eq!(list.sequences(), [SequenceNumber(5), SequenceNumber(8)]);
-        assert_eq!((list.count(), list.oldest_time()), (3, Some(10)));
+        assert_eq!(list.summary(), (3, Some((SequenceNumber(5), 10))));
         drop(first);
         drop(other);
         assert_eq!(list.oldest(), Some(SequenceNumber(5)));
         drop(twin);
         assert_eq!(list.oldest(), Some(SequenceNumber(8)));
         drop(newer);
-        assert_eq!(list.count(), 0);
+        assert_eq!(list.summary(), (0, None));
     }
 
     #[test]

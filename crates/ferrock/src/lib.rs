@@ -13,18 +13,23 @@
 //! | drop or change entries as they are compacted | [`options::CompactionFilter`] |
 //! | store properties of your own in each table | [`options::TablePropertiesCollector`], [`Db::table_properties`] |
 //! | set how it works | [`DbOptions`], [`ColumnFamilyOptions`], [`options`] |
+//! | see how it is doing | [`Db::metrics`]; for Prometheus: `metrics` (feature `metrics`, on by default) |
 //! | store typed rows of wide partitions | `wide` (feature `wide`, on by default) |
 //!
-//! Features, all on by default: `wide`; `io-uring`, sets of reads by one call of the kernel on Linux; and an algorithm
-//! of compression each: `bzip2`, `lz4`, `snappy`, `zlib`, `zstd`. A block, a log or an option that needs an algorithm
-//! which was left out is refused with [`ErrorKind::NotSupported`] or [`ErrorKind::InvalidArgument`]; the error names
-//! the feature.
+//! Features, all on by default: `wide`; `metrics`; `io-uring`, sets of reads by one call of the kernel on Linux; and an
+//! algorithm of compression each: `bzip2`, `lz4`, `snappy`, `zlib`, `zstd`. A block, a log or an option that needs an
+//! algorithm which was left out is refused with [`ErrorKind::NotSupported`] or [`ErrorKind::InvalidArgument`]; the
+//! error names the feature.
+//!
+//! Off by default: `tracing`, spans of opens, flushes, compactions and stalls of writers for the crate of that name.
 //!
 //! Everything is an owned handle: `Db`, `ColumnFamily`, `Snapshot` and `Iter` have no lifetimes, are `Send`, and may be
 //! dropped in any order. The folder `examples` has a program for each of these lines.
 #![warn(missing_docs)]
 
 pub use ferrock_engine::*;
+#[cfg(feature = "metrics")]
+pub use ferrock_metrics as metrics;
 #[cfg(feature = "wide")]
 pub use ferrock_wide as wide;
 

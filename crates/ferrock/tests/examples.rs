@@ -10,6 +10,9 @@ mod compaction_filter;
 mod little_memory;
 #[path = "../examples/merge_operator.rs"]
 mod merge_operator;
+#[cfg(feature = "metrics")]
+#[path = "../examples/metrics.rs"]
+mod metrics;
 #[path = "../examples/snapshots_and_iterators.rs"]
 mod snapshots_and_iterators;
 #[path = "../examples/time_series.rs"]
@@ -48,4 +51,10 @@ fn snapshots_and_iterators_run() {
 #[test]
 fn the_time_series_runs() {
     time_series::main().unwrap();
+}
+
+#[cfg(feature = "metrics")]
+#[test]
+fn the_metrics_run() {
+    metrics::main().unwrap();
 }

@@ -123,6 +123,12 @@ impl HistogramData {
         self.max as f64
     }
 
+    /// The largest value of each bucket, of all buckets.
+    #[must_use]
+    pub fn bucket_ends() -> &'static [u64] {
+        &LAST_VALUES
+    }
+
     /// Every bucket with a value: the largest value that it may have, and how many it has.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         LAST_VALUES.iter().copied().zip(self.buckets.iter().copied()).filter(|(_, values)| *values > 0)

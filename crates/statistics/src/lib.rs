@@ -14,6 +14,7 @@
 //! | `buckets.rs`, `histogram_data.rs` | buckets, and what is computed from them |
 //! | `statistics.rs`, `recorder.rs` | the counters of a database, and how a thread adds to them |
 //! | `shared_histogram.rs` | a histogram by itself |
+//! | `snapshot.rs` | what a database had counted at one moment |
 //! | `level.rs` | what is counted |
 //! | `perf.rs` | the counters of a thread |
 //!
@@ -29,6 +30,7 @@ mod perf;
 mod perf_metrics;
 mod recorder;
 mod shared_histogram;
+mod snapshot;
 mod statistics;
 mod tickers;
 
@@ -39,5 +41,6 @@ pub use perf::{PerfContext, PerfLevel, PerfRecorder, ThreadState};
 pub use perf_metrics::PerfMetric;
 pub use recorder::Recorder;
 pub use shared_histogram::SharedHistogram;
+pub use snapshot::StatisticsSnapshot;
 pub use statistics::Statistics;
 pub use tickers::Ticker;

@@ -11,6 +11,7 @@ use crate::jobs::background_error::Reason;
 use crate::jobs::{PickedCompaction, ScheduledCompaction, StoppedBy, Wanted};
 use crate::metrics::Counters;
 use crate::options::{BlobGarbageCollectionPolicy, ColumnFamilyOptions};
+use crate::spans;
 use ferrock_base::{Error, ErrorKind, MAX_SEQUENCE_NUMBER, Result};
 use ferrock_options::CompactionJobInfo;
 use ferrock_statistics::{Histogram, Recorder, Ticker};
@@ -168,6 +169,7 @@ pub(super) fn compact_by_hand(core: &DbCore, mut job: ScheduledCompaction, reque
 
 /// Runs a compaction and installs its outputs. The inputs stay marked.
 pub(super) fn compact(core: &DbCore, scheduled: &ScheduledCompaction, request: Request<'_>) -> Result<JobOutput> {
+    let _span = spans::compaction(core.files.database(), &scheduled.data.name, &scheduled.choice);
     let before = core.env.clock.monotonic_us();
     let info = |output: Option<&JobOutput>, status: Result<()>| {
         let us = core.env.clock.monotonic_us().saturating_sub(before);

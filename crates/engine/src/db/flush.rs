@@ -21,6 +21,7 @@ use crate::events::Event;
 use crate::jobs::background_error::Reason;
 use crate::jobs::{FlushInput, FlushScope, LogChange, StoppedBy, Switch};
 use crate::metrics::Counters;
+use crate::spans;
 use ferrock_base::compaction_filter::TableFileCreationReason;
 use ferrock_base::{ErrorKind, FileNumber, Result};
 use ferrock_format::version_edit::{BlobFileAddition, BlobFileGarbage, NewFile, VersionEdit};
@@ -100,7 +101,9 @@ fn flush_once(core: &DbCore, scope: &FlushScope) -> Result<Flushed> {
     if inputs.is_empty() {
         return Ok(Flushed::default());
     }
-    let flushes = write_tables(core, inputs, core.jobs.new_job_id())?;
+    let job_id = core.jobs.new_job_id();
+    let _span = spans::flush(core.files.database(), job_id, inputs.len());
+    let flushes = write_tables(core, inputs, job_id)?;
     if flushes.is_empty() {
         return Ok(Flushed::default());
     }

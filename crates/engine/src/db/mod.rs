@@ -1,5 +1,6 @@
-//! The database: its parts ([`JobScheduler`], [`FileRegistry`], [`WritePath`], [`ReadPath`], [`Metrics`], [`Events`],
-//! ...), and the journeys through them. A journey is a file of functions; [`Db`] in `interface/` is what programs call.
+//! The database: its parts ([`JobScheduler`], [`FileRegistry`], [`WritePath`], [`ReadPath`], [`DatabaseCounters`],
+//! [`Events`], ...), and the journeys through them. A journey is a file of functions; [`Db`] in `interface/` is what
+//! programs call.
 //!
 //! ```text
 //! open.rs       directory -> locks, MANIFEST, logs, OPTIONS -> DbCore     recovery.rs   logs -> memtables -> tables
@@ -17,6 +18,7 @@
 //! multi_get.rs  many keys, in rounds of reads                             multi_scan.rs many ranges, planned together
 //! job_env.rs    what a job works with                                     versions.rs   every version of a key
 //! job_events.rs what listeners are told of jobs
+//! metrics.rs    all numbers of the database as one value
 //! remote.rs     compactions that another process runs                     open_and_compact.rs the other process
 //! ```
 //!
@@ -53,6 +55,7 @@ mod log_blobs;
 mod manual;
 mod manual_files;
 mod manual_turn;
+mod metrics;
 mod multi_get;
 mod multi_scan;
 mod named_files;
@@ -77,7 +80,7 @@ use crate::column_family::{ColumnFamilyData, FamilyMap};
 use crate::events::Events;
 use crate::files::FileRegistry;
 use crate::jobs::JobScheduler;
-use crate::metrics::Metrics;
+use crate::metrics::DatabaseCounters;
 use crate::options::{ColumnFamilyOptions, DbOptions};
 use crate::reads::ReadPath;
 use crate::seqno_times::SeqnoTimes;
@@ -119,7 +122,7 @@ pub(crate) struct DbCore {
     pub(crate) identity: Identity,
     pub(crate) files: Arc<FileRegistry>,
     pub(crate) events: Arc<Events>,
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: DatabaseCounters,
     /// Has its own lock, which is taken last.
     pub(crate) versions: VersionSet,
     pub(crate) writes: WritePath,

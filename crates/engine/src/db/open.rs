@@ -36,11 +36,12 @@ use crate::files::log_directory::{self, LogDirectory, LogDirectoryRequest, WalDi
 use crate::files::{FileRegistry, FileRegistryParts};
 use crate::info_log::{InfoLog, InfoLogOptions};
 use crate::jobs::{FamilyJobs, JobScheduler, JobSchedulerParts, Places};
-use crate::metrics::Metrics;
+use crate::metrics::DatabaseCounters;
 use crate::options::{ColumnFamilyOptions, DbOptions, LoadedOptions, load_latest};
 use crate::reads::ReadPath;
 use crate::seqno_times::{FIRST_SEQUENCE, SeqnoTimes};
 use crate::settings::{Environment, Identity, LiveOptions};
+use crate::spans;
 use crate::write::WritePath;
 use crate::write::logs::Logs;
 use crate::write::wal::{LiveLog, WalOptions};
@@ -213,6 +214,7 @@ impl Opener {
     }
 
     fn open(mut self) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
+        let _span = spans::open(&self.path);
         let lock = self.lock_directory()?;
         let info_log = InfoLog::open(
             Arc::clone(&self.file_system),
@@ -479,7 +481,7 @@ impl Opener {
                 session_id: unique_id::encode_session_id(random.next_u64(), random.next_u64()),
             },
             files,
-            metrics: Metrics::new(clock.monotonic_us(), components.statistics.clone()),
+            metrics: DatabaseCounters::new(clock.monotonic_us(), components.statistics.clone()),
             reads: ReadPath::new(
                 block_cache,
                 blob_source,

@@ -3,7 +3,7 @@
 //! A name may come with or without the prefix `rocksdb.`. Numbers are also answered by
 //! `property`; texts only by it.
 
-use super::DbCore;
+use super::{DbCore, metrics};
 use crate::column_family::{ColumnFamilyData, SuperVersion};
 use crate::metrics::levels::FamilyJobs;
 use crate::metrics::stats_text::{self, FamilyStats, LevelRow};
@@ -114,7 +114,7 @@ pub(super) fn map_property(
 
 fn stall_map(core: &DbCore, data: &ColumnFamilyData, name: &str) -> Option<BTreeMap<String, String>> {
     match name {
-        "cf-write-stall-stats" => Some(data.stalls.map()),
+        "cf-write-stall-stats" => Some(data.stalls.counts().map()),
         "db-write-stall-stats" => Some(stalls::database_map(core.metrics.counters())),
         _ => None,
     }
@@ -184,61 +184,52 @@ pub(super) fn int_property(core: &DbCore, data: &Arc<ColumnFamilyData>, name: &s
     let name = name.strip_prefix("rocksdb.").unwrap_or(name);
     let pinned = data.super_version.load();
     let version = &pinned.version;
-    let memtables = || std::iter::once(&pinned.memtable).chain(&pinned.immutable);
+    let memtables = || metrics::memtables(&pinned);
+    let block_cache = || core.block_cache_of(&pinned.options);
+    let blob_cache = || data.blob_cache.as_ref().map(|cache| cache.cache());
     Some(match name {
-        "num-immutable-mem-table" => pinned.immutable.len() as u64,
+        "num-immutable-mem-table" => memtables().immutable_count,
         "num-immutable-mem-table-flushed" => 0,
-        "cur-size-active-mem-table" => pinned.memtable.approximate_memory_bytes() as u64,
-        "cur-size-all-mem-tables" | "size-all-mem-tables" => {
-            memtables().map(|memtable| memtable.approximate_memory_bytes() as u64).sum()
-        }
-        "num-entries-active-mem-table" => pinned.memtable.num_entries(),
-        "num-entries-imm-mem-tables" => pinned.immutable.iter().map(|memtable| memtable.num_entries()).sum(),
-        "num-deletes-active-mem-table" => pinned.memtable.num_deletes(),
-        "num-deletes-imm-mem-tables" => pinned.immutable.iter().map(|memtable| memtable.num_deletes()).sum(),
-        "estimate-num-keys" => estimate_num_keys(&pinned),
+        "cur-size-active-mem-table" => memtables().active_bytes,
+        "cur-size-all-mem-tables" | "size-all-mem-tables" => memtables().bytes(),
+        "num-entries-active-mem-table" => memtables().active_entries,
+        "num-entries-imm-mem-tables" => memtables().immutable_entries,
+        "num-deletes-active-mem-table" => memtables().active_deletes,
+        "num-deletes-imm-mem-tables" => memtables().immutable_deletes,
+        "estimate-num-keys" => metrics::estimated_keys(&pinned),
         "estimate-live-data-size" => version.estimated_live_data_size_bytes(),
         "total-sst-files-size" => core.versions.held_by(data.id).table_bytes,
-        "live-sst-files-size" => version.files().map(|(_, file)| file.size_bytes).sum(),
+        "live-sst-files-size" => metrics::tables(version).bytes,
         "live-non-bottommost-sst-files-size" => {
             let bottom = version.deepest_non_empty_level().unwrap_or(0);
             version.files().filter(|(level, _)| *level != bottom).map(|(_, file)| file.size_bytes).sum()
         }
-        "num-blob-files" => version.blob_files().len() as u64,
+        "num-blob-files" => metrics::blob_files(version).files,
         "total-blob-file-size" => core.versions.held_by(data.id).blob_file_bytes,
-        "live-blob-file-size" => version.blob_files().values().map(|file| file.file_size_bytes()).sum(),
-        "live-blob-file-garbage-size" => version.blob_files().values().map(|file| file.garbage_blob_bytes).sum(),
+        "live-blob-file-size" => metrics::blob_files(version).bytes,
+        "live-blob-file-garbage-size" => metrics::blob_garbage_bytes(version),
         "estimate-oldest-key-time" => return oldest_key_time(data, &pinned),
         "base-level" => version.base_level() as u64,
         "estimate-pending-compaction-bytes" => version.estimated_compaction_needed_bytes(&pinned.options),
-        "num-snapshots" => core.reads.snapshots().count() as u64,
-        "oldest-snapshot-time" => core.reads.snapshots().oldest_time().unwrap_or(0),
-        "oldest-snapshot-sequence" => core.reads.snapshots().oldest().map_or(0, |sequence| sequence.0),
-        "block-cache-capacity" => core.block_cache_of(&pinned.options).capacity() as u64,
-        "block-cache-usage" => core.block_cache_of(&pinned.options).usage() as u64,
-        "block-cache-pinned-usage" => core.block_cache_of(&pinned.options).pinned_usage() as u64,
-        "blob-cache-capacity" => data.blob_cache.as_ref()?.cache().capacity() as u64,
-        "blob-cache-usage" => data.blob_cache.as_ref()?.cache().usage() as u64,
-        "blob-cache-pinned-usage" => data.blob_cache.as_ref()?.cache().pinned_usage() as u64,
-        "estimate-table-readers-mem" => version
-            .files()
-            .filter_map(|(_, file)| data.table_cache.get_if_open(file))
-            .map(|table| table.memory_bytes() as u64)
-            .sum(),
+        "num-snapshots" => metrics::snapshot_metrics(core).count as u64,
+        "oldest-snapshot-time" => metrics::snapshot_metrics(core).oldest_unix_seconds.unwrap_or(0),
+        "oldest-snapshot-sequence" => metrics::snapshot_metrics(core).oldest_sequence.map_or(0, |sequence| sequence.0),
+        "block-cache-capacity" => block_cache().capacity() as u64,
+        "block-cache-usage" => block_cache().usage() as u64,
+        "block-cache-pinned-usage" => block_cache().pinned_usage() as u64,
+        "blob-cache-capacity" => blob_cache()?.capacity() as u64,
+        "blob-cache-usage" => blob_cache()?.usage() as u64,
+        "blob-cache-pinned-usage" => blob_cache()?.pinned_usage() as u64,
+        "estimate-table-readers-mem" => metrics::table_reader_bytes(data, version),
         "is-file-deletions-enabled" => 1,
         "current-super-version-number" => data.super_version.number(),
-        "actual-delayed-write-rate" => match core.writes.controller().condition() {
-            crate::write::controller::StallCondition::Delayed => core.writes.controller().delayed_rate(),
-            _ => 0,
-        },
-        "is-write-stopped" => {
-            u64::from(core.writes.controller().condition() == crate::write::controller::StallCondition::Stopped)
-        }
+        "actual-delayed-write-rate" => core.writes.controller().actual_delayed_rate(),
+        "is-write-stopped" => u64::from(metrics::is_write_stopped(core)),
         // Without a job that writes tables, none is kept for one.
         "min-obsolete-sst-number-to-keep" => core.files.oldest_pending().map_or(u64::MAX, |number| number.0),
         "num-live-versions" => core.versions.held_by(data.id).versions,
         "min-log-number-to-keep" => core.versions.min_log_number_to_keep().0,
-        "obsolete-sst-files-size" => core.files.table_bytes(core.versions.live_files().zombie_tables),
+        "obsolete-sst-files-size" => metrics::obsolete_table_bytes(core),
         _ => return job_property(core, data, name),
     })
 }
@@ -264,18 +255,8 @@ fn family_stats(core: &DbCore, data: &ColumnFamilyData, pinned: &SuperVersion) -
     let (jobs, before) = data.jobs.tell(now_us);
     let uptime_us = core.metrics.uptime_us(now_us);
     let (told_us, before) = before.unwrap_or((now_us.saturating_sub(uptime_us), FamilyJobs::default()));
-    let mut rows: Vec<LevelRow> = Vec::new();
-    for (level, summary) in version.level_summaries().iter().enumerate() {
-        let compacting = version.level(level).iter().filter(|file| file.is_being_compacted()).count();
-        let (files, size_bytes) = (summary.num_files, summary.size_bytes);
-        rows.push(LevelRow { files, compacting, size_bytes, score: 0.0 });
-    }
-    for score in ferrock_tree::compaction::picker::compaction_scores(version, &pinned.options) {
-        if let Some(row) = rows.get_mut(score.level) {
-            row.score = score.score;
-        }
-    }
-    let blobs = version.blob_files();
+    let rows = metrics::levels(pinned, &jobs).iter().map(LevelRow::from).collect();
+    let blobs = metrics::blob_files(version);
     stats_text::family(&FamilyStats {
         name: &data.name,
         rows,
@@ -283,11 +264,11 @@ fn family_stats(core: &DbCore, data: &ColumnFamilyData, pinned: &SuperVersion) -
         before,
         uptime_us,
         interval_us: now_us.saturating_sub(told_us),
-        blob_files: blobs.len(),
-        blob_bytes: blobs.values().map(|file| file.file_size_bytes()).sum(),
-        blob_garbage_bytes: blobs.values().map(|file| file.garbage_blob_bytes).sum(),
+        blob_files: blobs.files,
+        blob_bytes: blobs.bytes,
+        blob_garbage_bytes: metrics::blob_garbage_bytes(version),
         pending_compaction_bytes: version.estimated_compaction_needed_bytes(&pinned.options),
-        stalls: stalls::text(&data.stalls.map()),
+        stalls: stalls::text(&data.stalls.counts().map()),
         cache: cache::text(core.block_cache_of(&pinned.options)),
     })
 }
@@ -296,27 +277,23 @@ fn family_stats(core: &DbCore, data: &ColumnFamilyData, pinned: &SuperVersion) -
 fn level_targets(pinned: &SuperVersion) -> String {
     let mut out = String::from("Level    Files   Size       Score  Target\n");
     out.push_str("----------------------------------------------------------\n");
-    let scores: BTreeMap<usize, f64> =
-        ferrock_tree::compaction::picker::compaction_scores(&pinned.version, &pinned.options)
-            .into_iter()
-            .map(|score| (score.level, score.score))
-            .collect();
-    for (level, summary) in pinned.version.level_summaries().iter().enumerate() {
-        let score = scores.get(&level).copied().unwrap_or(0.0);
-        let target = pinned.version.targets().max_bytes(level);
+    for level in metrics::levels(pinned, &FamilyJobs::default()) {
         let _ = writeln!(
             out,
-            "  L{level:<5} {:>6}   {:>9}  {score:>5.2}  {:>9}",
-            summary.num_files,
-            human_bytes(summary.size_bytes),
-            human_bytes(target),
+            "  L{:<5} {:>6}   {:>9}  {:>5.2}  {:>9}",
+            level.level,
+            level.files,
+            human_bytes(level.bytes),
+            level.score,
+            human_bytes(level.target_bytes.unwrap_or(u64::MAX)),
         );
     }
+    let memtables = metrics::memtables(pinned);
     let _ = writeln!(
         out,
         "Memtables: {} active, {} immutable; estimated pending compaction: {}",
-        human_bytes(pinned.memtable.approximate_memory_bytes() as u64),
-        pinned.immutable.len(),
+        human_bytes(memtables.active_bytes),
+        memtables.immutable_count,
         human_bytes(pinned.version.estimated_compaction_needed_bytes(&pinned.options)),
     );
     out
@@ -360,15 +337,14 @@ fn six_digits(value: f64) -> String {
 
 /// What there is in blob files.
 fn blob_stats(pinned: &SuperVersion) -> String {
-    let files = pinned.version.blob_files();
-    let total: u64 = files.values().map(|file| file.file_size_bytes()).sum();
-    let garbage: u64 = files.values().map(|file| file.garbage_blob_bytes).sum();
+    let (blobs, garbage) = (metrics::blob_files(&pinned.version), metrics::blob_garbage_bytes(&pinned.version));
+    let total = blobs.bytes;
     let used = total.saturating_sub(garbage);
     let amplification = if used == 0 { "0".to_owned() } else { six_digits(total as f64 / used as f64) };
     format!(
         "Number of blob files: {}\nTotal size of blob files: {total}\nTotal size of garbage in blob files: {garbage}\n\
          Blob file space amplification: {amplification}\n",
-        files.len()
+        blobs.files
     )
 }
 
@@ -393,14 +369,6 @@ fn compression_ratio(data: &ColumnFamilyData, pinned: &SuperVersion, level: usiz
         stored += properties.data_size;
     }
     if stored == 0 { "-1.000000".to_owned() } else { format!("{:.6}", raw as f64 / stored as f64) }
-}
-
-fn estimate_num_keys(pinned: &SuperVersion) -> u64 {
-    // A tombstone hides one key and is an entry itself.
-    let live = |entries: u64, deletions: u64| entries.saturating_sub(deletions.saturating_mul(2));
-    let memtables = std::iter::once(&pinned.memtable).chain(&pinned.immutable);
-    let in_memory: u64 = memtables.map(|memtable| live(memtable.num_entries(), memtable.num_deletes())).sum();
-    in_memory + pinned.version.estimated_num_keys()
 }
 
 fn level_table(pinned: &SuperVersion) -> String {

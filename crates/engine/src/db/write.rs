@@ -12,9 +12,11 @@ use crate::column_family::{ColumnFamilyData, FamilyMap};
 use crate::db::direct_writes::{self, Replaced};
 use crate::db::{in_place_updates, successive_merges, switch_memtable};
 use crate::jobs::background_error::Reason;
-use crate::metrics::Counters;
+use crate::metrics::stalls::WaitKind;
+use crate::metrics::{Counters, WaitCause};
 use crate::options::TableFactory;
 use crate::options::{DbOptions, WriteOptions};
+use crate::spans;
 use crate::write::controller::StallCondition;
 use crate::write::insert::{InsertMode, Inserter, Target};
 use crate::write::queue::{LeaderGuard, Member, Role};
@@ -598,10 +600,12 @@ fn make_room(core: &DbCore, db_options: &DbOptions, options: &WriteOptions, byte
                 if options.no_slowdown {
                     return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
                 }
+                let cause = core.writes.controller().wait_cause();
+                let _span = spans::write_stall(core.files.database(), cause, WaitKind::Delay);
                 let before = core.env.clock.monotonic_us();
                 core.writes.controller().sleep(delay);
                 let slept = core.env.clock.monotonic_us().saturating_sub(before);
-                core.metrics.note_stall(slept);
+                core.metrics.note_stall(cause, WaitKind::Delay, slept);
                 core.jobs.check_error()?;
                 if core.writes.controller().condition() != StallCondition::Stopped {
                     return Ok(());
@@ -627,6 +631,7 @@ fn wait_for_memory(core: &DbCore, db_options: &DbOptions, options: &WriteOptions
     if options.no_slowdown {
         return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
     }
+    let _span = spans::write_stall(core.files.database(), WaitCause::WriteBufferManager, WaitKind::Stop);
     let before = core.env.clock.monotonic_us();
     core.metrics.counters().memory_stalls.fetch_add(1, Ordering::Relaxed);
     let mut result = Ok(());
@@ -634,7 +639,8 @@ fn wait_for_memory(core: &DbCore, db_options: &DbOptions, options: &WriteOptions
         manager.wait_for_room(Duration::from_millis(100));
         result = core.jobs.check_open();
     }
-    core.metrics.note_stall(core.env.clock.monotonic_us().saturating_sub(before));
+    let waited = core.env.clock.monotonic_us().saturating_sub(before);
+    core.metrics.note_stall(WaitCause::WriteBufferManager, WaitKind::Stop, waited);
     result
 }
 
@@ -651,10 +657,12 @@ fn wait_for_low_pri(core: &DbCore, options: &WriteOptions, bytes: usize) -> Resu
 }
 
 fn wait_while_stopped(core: &DbCore) -> Result<()> {
+    let cause = core.writes.controller().wait_cause();
+    let _span = spans::write_stall(core.files.database(), cause, WaitKind::Stop);
     let before = core.env.clock.monotonic_us();
     let result = core.jobs.wait_while_stopped();
     let waited = core.env.clock.monotonic_us().saturating_sub(before);
-    core.metrics.note_stall(waited);
+    core.metrics.note_stall(cause, WaitKind::Stop, waited);
     result
 }
 

@@ -335,17 +335,6 @@ impl FileRegistry {
         Ok(listing)
     }
 
-    /// Bytes of tables, wherever they are.
-    pub(crate) fn table_bytes(&self, numbers: impl IntoIterator<Item = FileNumber>) -> u64 {
-        let directories = self.places.table_directories();
-        let size = |number: FileNumber| {
-            let name = file_name::table(number);
-            let mut sizes = directories.iter().map(|directory| self.file_system.file_size(&directory.join(&name)));
-            sizes.find_map(Result::ok).unwrap_or(0)
-        };
-        numbers.into_iter().map(size).sum()
-    }
-
     /// A clean-up that the caller does now. `None` when it is too late: closing does it then.
     pub(crate) fn begin_cleanup(self: &Arc<Self>) -> Option<CleanUp> {
         let mut state = self.state.lock();
@@ -678,7 +667,6 @@ mod tests {
         let blobs = vec![FileNumber(6), FileNumber(7)];
         files.discard(&WrittenFiles { blob_directory: DIRECTORY.into(), blobs, ..tables_of_a_job(&[4, 5]) });
         assert_eq!((files.oldest_pending(), tables(&*file_system)), (None, vec!["000003.sst".to_owned()]));
-        assert_eq!(files.table_bytes([FileNumber(3), FileNumber(4)]), 8);
     }
 
     #[test]

@@ -180,14 +180,15 @@ impl FamilyJobs {
         let input = self.stall_input(&options);
         let wanted = stall::stall_condition(&options, &input);
         self.data.stalls.add(wanted, self.running.uses_level_0());
-        let condition = match wanted {
-            stall::StallCondition::Normal => StallCondition::Normal,
-            stall::StallCondition::Delayed(_) => StallCondition::Delayed,
-            stall::StallCondition::Stopped(_) => StallCondition::Stopped,
+        let (condition, cause) = match wanted {
+            stall::StallCondition::Normal => (StallCondition::Normal, None),
+            stall::StallCondition::Delayed(cause) => (StallCondition::Delayed, Some(cause)),
+            stall::StallCondition::Stopped(cause) => (StallCondition::Stopped, Some(cause)),
         };
         let before = controller.condition();
         let debt = FamilyDebt {
             condition,
+            cause,
             bytes: input.compaction_needed_bytes,
             is_near_stop: stall::is_near_stop(&options, &input),
             way_to_stop: stall::way_to_stop(&options, &input),

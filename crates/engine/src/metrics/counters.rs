@@ -1,8 +1,80 @@
 //! Counters of an open database: relaxed, added to at most once per operation, group or job.
 
-use super::stats_text::WriteCounts;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What writers did since the database was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WriteMetrics {
+    /// Batches.
+    pub batches: u64,
+    /// Of those, batches that did not go to the log.
+    pub unlogged_batches: u64,
+    /// Records of batches.
+    pub keys: u64,
+    /// Groups of batches that were written together.
+    pub groups: u64,
+    /// Of those, groups whose members inserted at the same time.
+    pub parallel_groups: u64,
+    /// Bytes of batches.
+    pub bytes: u64,
+    /// Bytes of batches that went to the log.
+    pub wal_bytes: u64,
+    /// Syncs of the log that writers asked for.
+    pub wal_syncs: u64,
+    /// Microseconds for which writers were slowed down or stopped.
+    pub stall_us: u64,
+}
+
+impl WriteMetrics {
+    /// Batches that went to the log.
+    #[must_use]
+    pub fn logged_batches(&self) -> u64 {
+        self.batches.saturating_sub(self.unlogged_batches)
+    }
+
+    /// What came since `earlier`.
+    pub(crate) fn since(self, earlier: Self) -> Self {
+        Self {
+            batches: self.batches.saturating_sub(earlier.batches),
+            unlogged_batches: self.unlogged_batches.saturating_sub(earlier.unlogged_batches),
+            keys: self.keys.saturating_sub(earlier.keys),
+            groups: self.groups.saturating_sub(earlier.groups),
+            parallel_groups: self.parallel_groups.saturating_sub(earlier.parallel_groups),
+            bytes: self.bytes.saturating_sub(earlier.bytes),
+            wal_bytes: self.wal_bytes.saturating_sub(earlier.wal_bytes),
+            wal_syncs: self.wal_syncs.saturating_sub(earlier.wal_syncs),
+            stall_us: self.stall_us.saturating_sub(earlier.stall_us),
+        }
+    }
+}
+
+/// What flushes and compactions of all families did since the database was opened, dropped families included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JobTotals {
+    /// Flushes.
+    pub flushes: u64,
+    /// Bytes of tables that flushes wrote.
+    pub flush_bytes: u64,
+    /// Microseconds of flushes.
+    pub flush_us: u64,
+    /// Compactions that rewrote tables.
+    pub compactions: u64,
+    /// Compactions that only moved tables.
+    pub trivial_moves: u64,
+    /// Bytes of the input tables.
+    pub compaction_read_bytes: u64,
+    /// Bytes of the output tables.
+    pub compaction_write_bytes: u64,
+    /// Of those, bytes of blocks that were copied as they were stored.
+    pub compaction_copied_bytes: u64,
+    /// Microseconds of compactions.
+    pub compaction_us: u64,
+    /// Compactions of which another process brought the tables.
+    pub remote_compactions: u64,
+}
 
 /// Declares the counters once, as fields and as the names under which they are printed.
 macro_rules! counters {
@@ -93,18 +165,36 @@ impl Counters {
         counter.fetch_add(amount, Ordering::Relaxed);
     }
 
-    /// What `dbstats` is made of.
-    pub(crate) fn writes(&self) -> WriteCounts {
+    /// What writers did: `dbstats` is made of it.
+    pub(crate) fn writes(&self) -> WriteMetrics {
         let get = Self::get;
-        WriteCounts {
+        WriteMetrics {
             batches: get(&self.batches_written),
+            unlogged_batches: get(&self.unlogged_batches),
             keys: get(&self.keys_written),
             groups: get(&self.write_groups),
+            parallel_groups: get(&self.parallel_groups),
             bytes: get(&self.bytes_written),
-            logged_batches: get(&self.batches_written).saturating_sub(get(&self.unlogged_batches)),
-            log_bytes: get(&self.wal_bytes),
-            syncs: get(&self.wal_syncs),
+            wal_bytes: get(&self.wal_bytes),
+            wal_syncs: get(&self.wal_syncs),
             stall_us: get(&self.stall_us),
+        }
+    }
+
+    /// What jobs did, of all families.
+    pub(crate) fn job_totals(&self) -> JobTotals {
+        let get = Self::get;
+        JobTotals {
+            flushes: get(&self.flushes),
+            flush_bytes: get(&self.flush_bytes),
+            flush_us: get(&self.flush_us),
+            compactions: get(&self.compactions),
+            trivial_moves: get(&self.trivial_moves),
+            compaction_read_bytes: get(&self.compaction_read_bytes),
+            compaction_write_bytes: get(&self.compaction_write_bytes),
+            compaction_copied_bytes: get(&self.compaction_copied_bytes),
+            compaction_us: get(&self.compaction_us),
+            remote_compactions: get(&self.remote_compactions),
         }
     }
 

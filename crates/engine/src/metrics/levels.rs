@@ -4,38 +4,62 @@ use ferrock_tree::compaction::choice::CompactionChoice;
 use ferrock_tree::job::JobOutput;
 use parking_lot::Mutex;
 
-/// Counts of jobs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct JobCounts {
-    /// Jobs.
-    pub(crate) jobs: u64,
-    /// Bytes of tables read of levels above the one written to.
-    pub(crate) read_above: u64,
-    /// Bytes of tables read of the level written to.
-    pub(crate) read_there: u64,
-    /// Bytes of tables written.
-    pub(crate) written: u64,
-    /// Bytes of tables that only changed their level.
-    pub(crate) moved: u64,
-    /// Bytes of blob files written.
-    pub(crate) blob_written: u64,
-    /// Entries read.
-    pub(crate) entries: u64,
-    /// Entries read that came to nothing.
-    pub(crate) dropped: u64,
-    /// Microseconds.
-    pub(crate) us: u64,
+/// The quotient, or 0 where there is nothing to divide by.
+pub(crate) fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-impl JobCounts {
+/// What flushes and compactions did since the family was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JobMetrics {
+    /// Jobs that wrote tables.
+    pub jobs: u64,
+    /// Bytes of tables read of levels above the one written to.
+    pub read_above_bytes: u64,
+    /// Bytes of tables read of the level written to.
+    pub read_there_bytes: u64,
+    /// Bytes of tables written.
+    pub written_bytes: u64,
+    /// Bytes of tables that only changed their level, or were dropped as a whole.
+    pub moved_bytes: u64,
+    /// Bytes of blob files written.
+    pub blob_written_bytes: u64,
+    /// Entries read.
+    pub entries: u64,
+    /// Entries read that came to nothing.
+    pub dropped: u64,
+    /// Microseconds.
+    pub us: u64,
+}
+
+impl JobMetrics {
+    /// Bytes of tables read.
+    #[must_use]
+    pub fn read_bytes(&self) -> u64 {
+        self.read_above_bytes + self.read_there_bytes
+    }
+
+    /// Bytes of tables and blob files written.
+    #[must_use]
+    pub fn all_written_bytes(&self) -> u64 {
+        self.written_bytes + self.blob_written_bytes
+    }
+
+    /// Bytes written for each of `ingested_bytes`; 0 without any.
+    #[must_use]
+    pub fn write_amplification(&self, ingested_bytes: u64) -> f64 {
+        ratio(self.all_written_bytes() as f64, ingested_bytes as f64)
+    }
+
     fn map(self, other: Self, of: impl Fn(u64, u64) -> u64) -> Self {
         Self {
             jobs: of(self.jobs, other.jobs),
-            read_above: of(self.read_above, other.read_above),
-            read_there: of(self.read_there, other.read_there),
-            written: of(self.written, other.written),
-            moved: of(self.moved, other.moved),
-            blob_written: of(self.blob_written, other.blob_written),
+            read_above_bytes: of(self.read_above_bytes, other.read_above_bytes),
+            read_there_bytes: of(self.read_there_bytes, other.read_there_bytes),
+            written_bytes: of(self.written_bytes, other.written_bytes),
+            moved_bytes: of(self.moved_bytes, other.moved_bytes),
+            blob_written_bytes: of(self.blob_written_bytes, other.blob_written_bytes),
             entries: of(self.entries, other.entries),
             dropped: of(self.dropped, other.dropped),
             us: of(self.us, other.us),
@@ -57,22 +81,35 @@ impl JobCounts {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FamilyJobs {
     /// By the level written to.
-    pub(crate) levels: Vec<JobCounts>,
+    pub(crate) levels: Vec<JobMetrics>,
     /// Flushes, of all levels.
-    pub(crate) flushes: JobCounts,
+    pub(crate) flushes: JobMetrics,
     /// Compactions, of all levels.
-    pub(crate) compactions: JobCounts,
+    pub(crate) compactions: JobMetrics,
 }
 
 impl FamilyJobs {
     /// All of them.
-    pub(crate) fn all(&self) -> JobCounts {
+    pub(crate) fn all(&self) -> JobMetrics {
         self.flushes.plus(self.compactions)
     }
 
-    fn add(&mut self, level: usize, counts: JobCounts) {
+    /// Bytes that came into the family: those that flushes wrote.
+    pub(crate) fn ingested_bytes(&self) -> u64 {
+        self.flushes.all_written_bytes()
+    }
+
+    /// Bytes that came into a level from above: what the bytes that jobs wrote there are compared with.
+    pub(crate) fn bytes_into(&self, level: usize) -> u64 {
+        match level {
+            0 => self.ingested_bytes(),
+            _ => self.levels.get(level).map_or(0, |counts| counts.read_above_bytes),
+        }
+    }
+
+    fn add(&mut self, level: usize, counts: JobMetrics) {
         if self.levels.len() <= level {
-            self.levels.resize(level + 1, JobCounts::default());
+            self.levels.resize(level + 1, JobMetrics::default());
         }
         self.levels[level] = self.levels[level].plus(counts);
     }
@@ -91,14 +128,14 @@ impl LevelCounts {
     /// Counts a flush.
     pub(crate) fn add_flush(&self, output: &JobOutput, us: u64) {
         let dropped = &output.dropped;
-        let counts = JobCounts {
+        let counts = JobMetrics {
             jobs: 1,
-            written: output.size_bytes() - output.blob_size_bytes(),
-            blob_written: output.blob_size_bytes(),
+            written_bytes: output.size_bytes() - output.blob_size_bytes(),
+            blob_written_bytes: output.blob_size_bytes(),
             entries: dropped.input_entries,
             dropped: dropped.total(),
             us,
-            ..JobCounts::default()
+            ..JobMetrics::default()
         };
         let mut jobs = self.jobs.lock();
         jobs.add(0, counts);
@@ -113,23 +150,28 @@ impl LevelCounts {
         };
         let dropped = &output.dropped;
         let counts = if choice.kind.writes_files() {
-            JobCounts {
+            JobMetrics {
                 jobs: 1,
-                read_above: of(false),
-                read_there: of(true),
-                written: output.size_bytes() - output.blob_size_bytes(),
-                blob_written: output.blob_size_bytes(),
+                read_above_bytes: of(false),
+                read_there_bytes: of(true),
+                written_bytes: output.size_bytes() - output.blob_size_bytes(),
+                blob_written_bytes: output.blob_size_bytes(),
                 entries: dropped.input_entries,
                 dropped: dropped.total(),
                 us,
-                ..JobCounts::default()
+                ..JobMetrics::default()
             }
         } else {
-            JobCounts { moved: choice.input_size_bytes(), ..JobCounts::default() }
+            JobMetrics { moved_bytes: choice.input_size_bytes(), ..JobMetrics::default() }
         };
         let mut jobs = self.jobs.lock();
         jobs.add(choice.output_level, counts);
         jobs.compactions = jobs.compactions.plus(counts);
+    }
+
+    /// The counts now.
+    pub(crate) fn now(&self) -> FamilyJobs {
+        self.jobs.lock().clone()
     }
 
     /// The counts now, and those told last with their time; these are told from then on.

@@ -1,12 +1,15 @@
-//! What an open database counts and tells about itself.
+//! What an open database counts and tells about itself: [`Metrics`], the value of `Db::metrics`, and its parts.
+//!
+//! Where it comes from, by files:
 //!
 //! | file | counts |
 //! |---|---|
 //! | `operations.rs` | reads and writes, for the [`Statistics`] of the options and for their thread |
 //! | `scans.rs` | iterators, for the same |
 //! | `counters.rs` | groups, batches, bytes, jobs: one set for the database |
-//! | `stalls.rs` | stalls by cause: one set for each family |
+//! | `stalls.rs` | stalls by cause: one set for each family; times by cause: one set for the database |
 //! | `levels.rs` | jobs by the level that they write to: one set for each family |
+//! | `report.rs` | nothing: the typed value of all of it |
 //! | `stats_text.rs` | nothing: it puts counters into the texts `cfstats` and `dbstats` |
 //! | `cache.rs` | nothing: it puts the counters of a block cache into texts and maps |
 //!
@@ -18,26 +21,45 @@ pub(crate) mod cache;
 mod counters;
 pub(crate) mod levels;
 pub(crate) mod operations;
+mod report;
 pub(crate) mod scans;
 pub(crate) mod stalls;
 pub(crate) mod stats_text;
 
 pub(crate) use counters::Counters;
+pub use counters::{JobTotals, WriteMetrics};
+pub use levels::JobMetrics;
+pub use report::{
+    BackgroundMetrics, CacheMetrics, FamilyMetrics, LevelMetrics, LogMetrics, MemtableMetrics, Metrics,
+    SnapshotMetrics, StallMetrics, StoredBytes,
+};
+pub use stalls::{FamilyStalls, WaitCause, WriterWaits};
+
+#[doc(no_inline)]
+pub use ferrock_cache::{CacheStats, EntryRole, RoleStats};
+#[doc(no_inline)]
+pub use ferrock_options::{MemoryHolder, MemoryReport};
+#[doc(no_inline)]
+pub use ferrock_statistics::StatisticsSnapshot;
+#[doc(no_inline)]
+pub use ferrock_vfs::{ClassSnapshot, IoSnapshot, PurposeSnapshot, ReadClass, WritePurpose};
+
 use ferrock_base::Result;
 use ferrock_base::clock::Clock;
 use ferrock_statistics::{Histogram, PerfMetric, PerfRecorder, Recorder, Statistics, ThreadState, Ticker};
 use ferrock_table::LookupRecorder;
 use operations::{Watch, WriteWatch};
 use parking_lot::Mutex;
-use stats_text::WriteCounts;
+use stalls::{WaitCounters, WaitKind};
 use std::sync::Arc;
-
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The counters of an open database.
 #[derive(Debug)]
-pub(crate) struct Metrics {
+pub(crate) struct DatabaseCounters {
     counters: Counters,
+    /// Waits of writers, by cause.
+    waits: WaitCounters,
     /// What the options gave to count in.
     statistics: Option<Arc<Statistics>>,
     /// When statistics were last dumped into the LOG, in monotonic microseconds.
@@ -45,14 +67,15 @@ pub(crate) struct Metrics {
     /// When the database was opened, in monotonic microseconds.
     opened_us: u64,
     /// What `dbstats` told last, and when.
-    told: Mutex<Option<(u64, WriteCounts)>>,
+    told: Mutex<Option<(u64, WriteMetrics)>>,
 }
 
-impl Metrics {
+impl DatabaseCounters {
     /// Counters at zero; the first dump is due one period after `now_us`.
     pub(crate) fn new(now_us: u64, statistics: Option<Arc<Statistics>>) -> Self {
         Self {
             counters: Counters::default(),
+            waits: WaitCounters::default(),
             statistics,
             last_dump_us: AtomicU64::new(now_us),
             opened_us: now_us,
@@ -72,7 +95,7 @@ impl Metrics {
         let all = self.counters.writes();
         let before = told.replace((now_us, all));
         drop(told);
-        let (told_us, before) = before.unwrap_or((self.opened_us, WriteCounts::default()));
+        let (told_us, before) = before.unwrap_or((self.opened_us, WriteMetrics::default()));
         let (uptime_us, interval_us) = (self.uptime_us(now_us), now_us.saturating_sub(told_us));
         let stalls = stalls::text(&stalls::database_map(&self.counters));
         stats_text::database(all, before, uptime_us, interval_us, &stalls)
@@ -115,9 +138,10 @@ impl Metrics {
         Some(WriteWatch::new(recorder, clock))
     }
 
-    /// LookupRecorder a time for which a writer was slowed down or stopped.
-    pub(crate) fn note_stall(&self, us: u64) {
+    /// Counts a time for which a writer was slowed down or stopped.
+    pub(crate) fn note_stall(&self, cause: WaitCause, kind: WaitKind, us: u64) {
         Counters::add(&self.counters.stall_us, us);
+        self.waits.add(cause, kind, us);
         if let Some(perf) = PerfRecorder::of_thread().filter(|perf| perf.is_timing_waits()) {
             perf.add(PerfMetric::WriteDelayTime, us * 1000);
         }
@@ -146,6 +170,11 @@ impl Metrics {
         result
     }
 
+    /// Waits of writers, by cause.
+    pub(crate) fn waits(&self) -> &WaitCounters {
+        &self.waits
+    }
+
     /// The counters themselves.
     #[inline]
     pub(crate) fn counters(&self) -> &Counters {
@@ -167,7 +196,7 @@ mod tests {
 
     #[test]
     fn one_caller_dumps_in_each_period() {
-        let metrics = Metrics::new(1_000, None);
+        let metrics = DatabaseCounters::new(1_000, None);
         assert!(!metrics.begin_dump(1_009, 10));
         assert!(metrics.begin_dump(1_010, 10));
         assert!(!metrics.begin_dump(1_010, 10), "another caller at the same time");

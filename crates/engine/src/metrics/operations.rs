@@ -1,6 +1,6 @@
 //! What reads and writes add to the statistics of the database and to the sums of their thread.
 //!
-//! An operation asks once whether anything counts ([`Metrics::counts`](super::Metrics::counts)), and is another
+//! An operation asks once whether anything counts ([`counts`](super::DatabaseCounters::counts)), and is another
 //! function where something does, which tells the [`Watch`] at its end.
 
 use ferrock_base::Result;
@@ -45,7 +45,7 @@ impl<'a> Watch<'a> {
         &self.counts
     }
 
-    /// LookupRecorder where a lookup ended, which went on to tables or did not.
+    /// Counts where a lookup ended, which went on to tables or did not.
     #[inline]
     pub(crate) fn note_lookup<P: Pin>(&self, context: &GetContext<'_, P>, asked_tables: bool) {
         if let Some(perf) = self.counts.perf {
@@ -66,7 +66,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// LookupRecorder a lookup that is over.
+    /// Counts a lookup that is over.
     #[inline]
     pub(crate) fn end_get<P: Pin>(&self, found: &Found<P>) {
         let bytes = value_bytes(found);

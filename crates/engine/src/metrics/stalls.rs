@@ -1,6 +1,8 @@
-//! How often writers had to wait, by cause: the properties `cf-write-stall-stats` and `db-write-stall-stats`.
+//! How often, how long and why writers had to wait: the properties `cf-write-stall-stats` and `db-write-stall-stats`,
+//! and times by cause.
 //!
-//! As in RocksDB a count goes up each time the condition of a family is evaluated and holds, not once for each writer.
+//! As in RocksDB a count of a family goes up each time its condition is evaluated and holds, not once for each writer.
+//! Times are of the database: a writer waits for the worst family, whichever it writes to.
 
 use super::Counters;
 use ferrock_tree::compaction::picker::stall::{StallCause, StallCondition};
@@ -43,31 +45,187 @@ impl StallCounts {
         }
     }
 
-    /// The counts as the map that RocksDB's `cf-write-stall-stats` is.
-    pub(crate) fn map(&self) -> BTreeMap<String, String> {
+    /// The counts now.
+    pub(crate) fn counts(&self) -> FamilyStalls {
         let get = Counters::get;
-        let stops = [&self.memtable_stops, &self.level0_stops, &self.pending_bytes_stops];
-        let delays = [&self.memtable_delays, &self.level0_delays, &self.pending_bytes_delays];
+        FamilyStalls {
+            memtable_stops: get(&self.memtable_stops),
+            memtable_delays: get(&self.memtable_delays),
+            level0_stops: get(&self.level0_stops),
+            level0_delays: get(&self.level0_delays),
+            level0_stops_while_compacting: get(&self.level0_stops_while_compacting),
+            level0_delays_while_compacting: get(&self.level0_delays_while_compacting),
+            pending_bytes_stops: get(&self.pending_bytes_stops),
+            pending_bytes_delays: get(&self.pending_bytes_delays),
+        }
+    }
+}
+
+/// How often the jobs of a family slowed writers down or stopped them, by cause: a count goes up each time the state of
+/// the family is looked at and the cause holds, as in RocksDB, not once for each writer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FamilyStalls {
+    /// Stops because too many memtables waited for their flush.
+    pub memtable_stops: u64,
+    /// Delays because of it.
+    pub memtable_delays: u64,
+    /// Stops because level 0 had too many files.
+    pub level0_stops: u64,
+    /// Delays because of it.
+    pub level0_delays: u64,
+    /// Of the stops because of level 0, those while a compaction of it ran.
+    pub level0_stops_while_compacting: u64,
+    /// Of the delays because of level 0, those while a compaction of it ran.
+    pub level0_delays_while_compacting: u64,
+    /// Stops because too many bytes waited for compactions.
+    pub pending_bytes_stops: u64,
+    /// Delays because of it.
+    pub pending_bytes_delays: u64,
+}
+
+impl FamilyStalls {
+    /// Delays of all causes.
+    #[must_use]
+    pub fn delays(&self) -> u64 {
+        self.memtable_delays + self.level0_delays + self.pending_bytes_delays
+    }
+
+    /// Stops of all causes.
+    #[must_use]
+    pub fn stops(&self) -> u64 {
+        self.memtable_stops + self.level0_stops + self.pending_bytes_stops
+    }
+
+    /// As the map that RocksDB's `cf-write-stall-stats` is.
+    pub(crate) fn map(&self) -> BTreeMap<String, String> {
         let rows = [
-            ("cf-l0-file-count-limit-delays-with-ongoing-compaction", get(&self.level0_delays_while_compacting)),
-            ("cf-l0-file-count-limit-stops-with-ongoing-compaction", get(&self.level0_stops_while_compacting)),
-            ("l0-file-count-limit-delays", get(&self.level0_delays)),
-            ("l0-file-count-limit-stops", get(&self.level0_stops)),
-            ("memtable-limit-delays", get(&self.memtable_delays)),
-            ("memtable-limit-stops", get(&self.memtable_stops)),
-            ("pending-compaction-bytes-delays", get(&self.pending_bytes_delays)),
-            ("pending-compaction-bytes-stops", get(&self.pending_bytes_stops)),
-            ("total-delays", delays.into_iter().map(get).sum()),
-            ("total-stops", stops.into_iter().map(get).sum()),
+            ("cf-l0-file-count-limit-delays-with-ongoing-compaction", self.level0_delays_while_compacting),
+            ("cf-l0-file-count-limit-stops-with-ongoing-compaction", self.level0_stops_while_compacting),
+            ("l0-file-count-limit-delays", self.level0_delays),
+            ("l0-file-count-limit-stops", self.level0_stops),
+            ("memtable-limit-delays", self.memtable_delays),
+            ("memtable-limit-stops", self.memtable_stops),
+            ("pending-compaction-bytes-delays", self.pending_bytes_delays),
+            ("pending-compaction-bytes-stops", self.pending_bytes_stops),
+            ("total-delays", self.delays()),
+            ("total-stops", self.stops()),
         ];
         rows.into_iter().map(|(name, count): (&str, u64)| (name.to_owned(), count.to_string())).collect()
     }
 }
 
+/// Why a writer waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum WaitCause {
+    /// Too many memtables waited for their flush.
+    Memtables,
+    /// Level 0 had too many files.
+    Level0Files,
+    /// Too many bytes waited for compactions.
+    PendingCompactionBytes,
+    /// The memtables of all databases that share a write buffer manager, or a memory budget, held too much.
+    WriteBufferManager,
+    /// No family asked for it: the debt came near to a limit, or a delay had ended and the rate was rising again.
+    LoomingDebt,
+}
+
+impl WaitCause {
+    /// Every cause.
+    pub const ALL: [Self; 5] =
+        [Self::Memtables, Self::Level0Files, Self::PendingCompactionBytes, Self::WriteBufferManager, Self::LoomingDebt];
+
+    /// A word for reports: `level0_files`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Memtables => "memtables",
+            Self::Level0Files => "level0_files",
+            Self::PendingCompactionBytes => "pending_compaction_bytes",
+            Self::WriteBufferManager => "write_buffer_manager",
+            Self::LoomingDebt => "looming_debt",
+        }
+    }
+}
+
+impl From<StallCause> for WaitCause {
+    fn from(cause: StallCause) -> Self {
+        match cause {
+            StallCause::Memtables => Self::Memtables,
+            StallCause::Level0Files => Self::Level0Files,
+            StallCause::PendingCompactionBytes => Self::PendingCompactionBytes,
+        }
+    }
+}
+
+/// How a writer waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WaitKind {
+    /// Slowed down.
+    Delay,
+    /// Stopped.
+    Stop,
+}
+
+/// How often and how long writers waited for one cause since the database was opened. A group of writers waits as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WriterWaits {
+    /// The cause.
+    pub cause: WaitCause,
+    /// Waits of writers that were slowed down.
+    pub delays: u64,
+    /// Microseconds of these.
+    pub delay_us: u64,
+    /// Waits of writers that were stopped.
+    pub stops: u64,
+    /// Microseconds of these.
+    pub stop_us: u64,
+}
+
+/// Waits of writers, by cause and kind.
+#[derive(Debug, Default)]
+pub(crate) struct WaitCounters([[WaitCounter; 2]; WaitCause::ALL.len()]);
+
+#[derive(Debug, Default)]
+struct WaitCounter {
+    count: AtomicU64,
+    us: AtomicU64,
+}
+
+impl WaitCounters {
+    /// Counts a wait that is over.
+    pub(crate) fn add(&self, cause: WaitCause, kind: WaitKind, us: u64) {
+        let counter = &self.0[cause as usize][kind as usize];
+        Counters::add(&counter.count, 1);
+        Counters::add(&counter.us, us);
+    }
+
+    /// The counts of all causes.
+    pub(crate) fn counts(&self) -> Vec<WriterWaits> {
+        let of = |cause: WaitCause| {
+            let [delays, stops] = &self.0[cause as usize];
+            WriterWaits {
+                cause,
+                delays: Counters::get(&delays.count),
+                delay_us: Counters::get(&delays.us),
+                stops: Counters::get(&stops.count),
+                stop_us: Counters::get(&stops.us),
+            }
+        };
+        WaitCause::ALL.into_iter().map(of).collect()
+    }
+}
+
+/// Writes that began to wait for the memory of all memtables.
+pub(crate) fn memory_stops(counters: &Counters) -> u64 {
+    Counters::get(&counters.memory_stalls)
+}
+
 /// The counts of the database.
-pub(crate) fn database_map(statistics: &Counters) -> BTreeMap<String, String> {
-    let count = Counters::get(&statistics.memory_stalls);
-    BTreeMap::from([("write-buffer-manager-limit-stops".to_owned(), count.to_string())])
+pub(crate) fn database_map(counters: &Counters) -> BTreeMap<String, String> {
+    BTreeMap::from([("write-buffer-manager-limit-stops".to_owned(), memory_stops(counters).to_string())])
 }
 
 /// A map of counts in one line.

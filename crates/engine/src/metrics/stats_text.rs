@@ -1,7 +1,9 @@
 //! `cfstats` and `dbstats`, in RocksDB's form.
 
 use super::cache::kilobytes;
-use super::levels::{FamilyJobs, JobCounts};
+use super::counters::WriteMetrics;
+use super::levels::{FamilyJobs, JobMetrics, ratio};
+use super::report::LevelMetrics;
 use std::fmt::Write as _;
 
 const GIB: f64 = 1_073_741_824.0;
@@ -17,6 +19,13 @@ pub(crate) struct LevelRow {
     pub(crate) score: f64,
 }
 
+impl From<&LevelMetrics> for LevelRow {
+    fn from(level: &LevelMetrics) -> Self {
+        let LevelMetrics { files, files_compacting, bytes, score, .. } = *level;
+        Self { files, compacting: files_compacting, size_bytes: bytes, score }
+    }
+}
+
 /// What `cfstats` is made of.
 #[derive(Debug)]
 pub(crate) struct FamilyStats<'a> {
@@ -28,7 +37,7 @@ pub(crate) struct FamilyStats<'a> {
     pub(crate) before: FamilyJobs,
     pub(crate) uptime_us: u64,
     pub(crate) interval_us: u64,
-    pub(crate) blob_files: usize,
+    pub(crate) blob_files: u64,
     pub(crate) blob_bytes: u64,
     pub(crate) blob_garbage_bytes: u64,
     pub(crate) pending_compaction_bytes: u64,
@@ -46,10 +55,6 @@ fn gib(bytes: u64) -> f64 {
     bytes as f64 / GIB
 }
 
-fn ratio(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
-}
-
 /// Numbers from 10,000 on in thousands, and so forth.
 fn human_number(number: u64) -> String {
     match number {
@@ -62,10 +67,10 @@ fn human_number(number: u64) -> String {
 
 /// The zeros stand for what is not counted: bytes before compression, processor time, blobs read. `ingested`: what the
 /// bytes written are compared with. `seconds`: those that the rates are of.
-fn write_row(out: &mut String, name: &str, level: LevelRow, counts: JobCounts, ingested: u64, seconds: f64) {
-    let read = counts.read_above + counts.read_there;
+fn write_row(out: &mut String, name: &str, level: LevelRow, counts: JobMetrics, ingested: u64, seconds: f64) {
+    let read = counts.read_bytes();
     let own_seconds = counts.us as f64 / 1e6;
-    let new = counts.written as f64 - counts.read_there as f64;
+    let new = counts.written_bytes as f64 - counts.read_there_bytes as f64;
     let _ = writeln!(
         out,
         "{name:>4} {:>6}/{:<3} {:>10} {:>5.1} {:>8.1} {:>7.1} {:>8.1} {:>9.1} {:>9.1} {:>8.1} {:>9.1} {:>5.1} {:>8.1} \
@@ -75,15 +80,15 @@ fn write_row(out: &mut String, name: &str, level: LevelRow, counts: JobCounts, i
         kilobytes(level.size_bytes),
         level.score,
         gib(read),
-        gib(counts.read_above),
-        gib(counts.read_there),
-        gib(counts.written + counts.blob_written),
+        gib(counts.read_above_bytes),
+        gib(counts.read_there_bytes),
+        gib(counts.all_written_bytes()),
         0.0,
         new / GIB,
-        gib(counts.moved),
-        ratio((counts.written + counts.blob_written) as f64, ingested as f64),
+        gib(counts.moved_bytes),
+        counts.write_amplification(ingested),
         ratio(read as f64 / MIB, seconds),
-        ratio((counts.written + counts.blob_written) as f64 / MIB, seconds),
+        ratio(counts.all_written_bytes() as f64 / MIB, seconds),
         own_seconds,
         0.0,
         counts.jobs,
@@ -91,7 +96,7 @@ fn write_row(out: &mut String, name: &str, level: LevelRow, counts: JobCounts, i
         human_number(counts.entries),
         human_number(counts.dropped),
         0.0,
-        gib(counts.blob_written),
+        gib(counts.blob_written_bytes),
     );
 }
 
@@ -103,16 +108,16 @@ fn write_head(out: &mut String, name: &str, first: &str) {
 /// The text of `cfstats` without histograms.
 pub(crate) fn family(stats: &FamilyStats<'_>) -> String {
     let mut out = String::new();
-    let ingested = |jobs: &FamilyJobs| jobs.flushes.written + jobs.flushes.blob_written;
-    let seconds = |counts: JobCounts| counts.us as f64 / 1e6;
+    let ingested = FamilyJobs::ingested_bytes;
+    let seconds = |counts: JobMetrics| counts.us as f64 / 1e6;
     write_head(&mut out, stats.name, "Level");
     let counts_of = |level: usize| stats.jobs.levels.get(level).copied().unwrap_or_default();
     for (level, row) in stats.rows.iter().enumerate() {
         let counts = counts_of(level);
-        if row.files == 0 && counts == JobCounts::default() {
+        if row.files == 0 && counts == JobMetrics::default() {
             continue;
         }
-        let from = if level == 0 { ingested(&stats.jobs) } else { counts.read_above };
+        let from = stats.jobs.bytes_into(level);
         write_row(&mut out, &format!("L{level}"), *row, counts, from, seconds(counts));
     }
     let sum = stats.rows.iter().fold(LevelRow::default(), |sum, row| LevelRow {
@@ -150,7 +155,7 @@ pub(crate) fn family(stats: &FamilyStats<'_>) -> String {
         let _ = writeln!(out, "AddFile({what}): cumulative 0, interval 0");
     }
     for (name, counts, within) in [("Cumulative", all, up), ("Interval", interval, since)] {
-        let (read, written) = (counts.read_above + counts.read_there, counts.written + counts.blob_written);
+        let (read, written) = (counts.read_bytes(), counts.all_written_bytes());
         let _ = writeln!(
             out,
             "{name} compaction: {:.2} GB write, {:.2} MB/s write, {:.2} GB read, {:.2} MB/s read, {:.1} seconds",
@@ -167,38 +172,10 @@ pub(crate) fn family(stats: &FamilyStats<'_>) -> String {
     out
 }
 
-/// What `dbstats` is made of: sums since the open.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct WriteCounts {
-    pub(crate) batches: u64,
-    pub(crate) keys: u64,
-    pub(crate) groups: u64,
-    pub(crate) bytes: u64,
-    pub(crate) logged_batches: u64,
-    pub(crate) log_bytes: u64,
-    pub(crate) syncs: u64,
-    pub(crate) stall_us: u64,
-}
-
-impl WriteCounts {
-    fn since(self, earlier: Self) -> Self {
-        Self {
-            batches: self.batches.saturating_sub(earlier.batches),
-            keys: self.keys.saturating_sub(earlier.keys),
-            groups: self.groups.saturating_sub(earlier.groups),
-            bytes: self.bytes.saturating_sub(earlier.bytes),
-            logged_batches: self.logged_batches.saturating_sub(earlier.logged_batches),
-            log_bytes: self.log_bytes.saturating_sub(earlier.log_bytes),
-            syncs: self.syncs.saturating_sub(earlier.syncs),
-            stall_us: self.stall_us.saturating_sub(earlier.stall_us),
-        }
-    }
-}
-
 /// The text of `dbstats`: since the open, and since it was told last.
 pub(crate) fn database(
-    all: WriteCounts,
-    before: WriteCounts,
+    all: WriteMetrics,
+    before: WriteMetrics,
     uptime_us: u64,
     interval_us: u64,
     stalls: &str,
@@ -226,11 +203,11 @@ pub(crate) fn database(
         let _ = writeln!(
             out,
             "{name} WAL: {} writes, {} syncs, {:.2} writes per sync, written: {:.2} GB, {:.2} MB/s",
-            human_number(counts.logged_batches),
-            human_number(counts.syncs),
-            counts.logged_batches as f64 / counts.syncs.max(1) as f64,
-            gib(counts.log_bytes),
-            ratio(counts.log_bytes as f64 / MIB, within),
+            human_number(counts.logged_batches()),
+            human_number(counts.wal_syncs),
+            counts.logged_batches() as f64 / counts.wal_syncs.max(1) as f64,
+            gib(counts.wal_bytes),
+            ratio(counts.wal_bytes as f64 / MIB, within),
         );
         let (seconds, part) = (counts.stall_us / 1_000_000, counts.stall_us % 1_000_000);
         let _ = writeln!(
@@ -256,7 +233,7 @@ mod tests {
     fn rows_are_rocksdbs() {
         let mut out = String::new();
         let level = LevelRow { files: 1, compacting: 0, size_bytes: 11_368, score: 0.2 };
-        let counts = JobCounts { jobs: 1, written: 11_484, entries: 1000, us: 1957, ..JobCounts::default() };
+        let counts = JobMetrics { jobs: 1, written_bytes: 11_484, entries: 1000, us: 1957, ..JobMetrics::default() };
         write_row(&mut out, "L0", level, counts, 11_484, 1957.0 / 1e6);
         let expected = "  L0      1/0     11.10 KB   0.2      0.0     0.0      0.0       0.0       0.0      0.0       0.0   \
                         1.0      0.0      5.6      0.00              0.00         1    0.002    1000      0       0.0       \
@@ -280,17 +257,16 @@ mod tests {
 
     #[test]
     fn a_database_is_told_since_its_open_and_since_the_last_time() {
-        let all = WriteCounts {
+        let all = WriteMetrics {
             batches: 1000,
             keys: 1000,
             groups: 1000,
             bytes: 48_400,
-            logged_batches: 1000,
-            log_bytes: 48_400,
+            wal_bytes: 48_400,
             stall_us: 3_661_002_000,
-            ..WriteCounts::default()
+            ..WriteMetrics::default()
         };
-        let text = database(all, WriteCounts { batches: 350, ..WriteCounts::default() }, 26_500, 13_000, "stalls\n");
+        let text = database(all, WriteMetrics { batches: 350, ..WriteMetrics::default() }, 26_500, 13_000, "stalls\n");
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[2], "Uptime(secs): 0.0 total, 0.0 interval");
         assert_eq!(

@@ -29,9 +29,10 @@
 //! `delayed_write_rate`: the three parts of `lsm_at_scale LIBRARY DIRECTORY universal 16000000` (dev/interop) took 258
 //! seconds until their compactions were done, and 254 with 16 MB/s.
 
+use crate::metrics::WaitCause;
 use ferrock_base::clock::{Alarm, Clock};
 use ferrock_options::WriteStallCondition;
-use ferrock_tree::compaction::picker::stall::{DelayTrend, next_delayed_rate, rate_on_the_way};
+use ferrock_tree::compaction::picker::stall::{DelayTrend, StallCause, next_delayed_rate, rate_on_the_way};
 use ferrock_vfs::{IoPriority, RateLimiter, TokenBucket};
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -68,6 +69,8 @@ impl StallCondition {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct FamilyDebt {
     pub(crate) condition: StallCondition,
+    /// Why, where it is not normal.
+    pub(crate) cause: Option<StallCause>,
     /// What compactions must rewrite.
     pub(crate) bytes: u64,
     /// Close to a stop.
@@ -210,6 +213,20 @@ impl WriteController {
             2 => StallCondition::Delayed,
             _ => StallCondition::Stopped,
         }
+    }
+
+    /// Why writers wait now: the cause of the family that is nearest to a stop among those that hold them back most.
+    pub(crate) fn wait_cause(&self) -> WaitCause {
+        let worst = self.condition();
+        let state = self.state.lock();
+        let families = state.debts.values().filter(|debt| debt.condition == worst);
+        let farthest = families.max_by(|a, b| a.way_to_stop.total_cmp(&b.way_to_stop));
+        farthest.and_then(|debt| debt.cause).map_or(WaitCause::LoomingDebt, WaitCause::from)
+    }
+
+    /// Bytes a second that writers get now because a family delays them; 0 when none does.
+    pub(crate) fn actual_delayed_rate(&self) -> u64 {
+        if self.condition() == StallCondition::Delayed { self.delayed_rate() } else { 0 }
     }
 
     /// Changes the rate that a delay begins with and never exceeds.
@@ -449,6 +466,23 @@ mod tests {
 
     fn debt(condition: StallCondition, bytes: u64) -> FamilyDebt {
         FamilyDebt { condition, bytes, ..FamilyDebt::default() }
+    }
+
+    #[test]
+    fn writers_wait_for_the_worst_family() {
+        use StallCause::{Level0Files, Memtables, PendingCompactionBytes};
+        let (controller, _) = controller(16 << 20);
+        let held_back =
+            |condition, cause, way_to_stop| FamilyDebt { cause: Some(cause), way_to_stop, ..debt(condition, 1) };
+        assert_eq!(controller.wait_cause(), WaitCause::LoomingDebt, "no family holds writers back");
+        controller.update(0, held_back(StallCondition::Delayed, Level0Files, 0.2));
+        controller.update(1, held_back(StallCondition::Delayed, PendingCompactionBytes, 0.5));
+        assert_eq!(controller.wait_cause(), WaitCause::PendingCompactionBytes);
+        assert!(controller.actual_delayed_rate() > 0);
+        controller.update(2, held_back(StallCondition::Stopped, Memtables, 0.0));
+        assert_eq!((controller.wait_cause(), controller.actual_delayed_rate()), (WaitCause::Memtables, 0));
+        (0..3).for_each(|family| controller.remove(family));
+        assert_eq!(controller.wait_cause(), WaitCause::LoomingDebt);
     }
 
     #[test]

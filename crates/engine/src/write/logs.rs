@@ -33,6 +33,8 @@ pub(crate) struct LogSize {
     pub(crate) bytes: u64,
     /// Logs besides the current one.
     pub(crate) older: usize,
+    /// All of them.
+    pub(crate) files: usize,
 }
 
 /// Where the batches of a write group went.
@@ -237,7 +239,8 @@ impl Logs {
 }
 
 fn size_of(wal: &Wal) -> LogSize {
-    LogSize { bytes: wal.total_bytes(), older: wal.older_count() }
+    let files = wal.older_count() + usize::from(wal.current_number() != FileNumber(0));
+    LogSize { bytes: wal.total_bytes(), older: wal.older_count(), files }
 }
 
 #[cfg(test)]

@@ -3,9 +3,11 @@
 use super::Db;
 use crate::column_family::ColumnFamily;
 use crate::db::{
-    LiveFile, UserKeyRange, background, families, flush, in_memory, live_file, manual, manual_files, properties, resume,
+    LiveFile, UserKeyRange, background, families, flush, in_memory, live_file, manual, manual_files, metrics,
+    properties, resume,
 };
 use crate::jobs::StoppedBy;
+use crate::metrics::Metrics;
 use crate::options::{ColumnFamilyOptions, CompactRangeOptions, FlushOptions, WaitForCompactOptions};
 use ferrock_base::byte_text::canonical;
 use ferrock_base::{Error, ErrorKind, Result};
@@ -373,6 +375,31 @@ impl Db {
     /// those of a flush.
     pub fn save_to(&self, directory: impl AsRef<Path>) -> Result<()> {
         in_memory::save(self.core(), directory.as_ref())
+    }
+
+    /// All numbers of the database, its families and levels as one typed value: for dashboards, and for a program that
+    /// looks after itself. It works on a database that is open for reading, takes no lock that writers need for longer
+    /// than a look, and its cost grows with the number of tables.
+    ///
+    /// The crate `ferrock` makes a page of it that Prometheus reads: `ferrock::metrics::prometheus`.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// db.put(b"key", b"value")?;
+    /// db.flush()?;
+    /// let metrics = db.metrics();
+    /// assert_eq!((metrics.writes.batches, metrics.background.totals.flushes), (1, 1));
+    /// let family = metrics.family("default").expect("every database has it");
+    /// assert_eq!((family.levels[0].files, family.sorted_runs(), family.write_amplification()), (1, 1, 1.0));
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        metrics::metrics(self.core())
     }
 
     /// The value of a property of the default family; `None` when no property has that name.

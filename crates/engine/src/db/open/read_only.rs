@@ -18,6 +18,7 @@ use super::{DbCore, Opener, logs};
 use crate::column_family::ColumnFamily;
 use crate::db::open;
 use crate::info_log::InfoLog;
+use crate::spans;
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::file_name;
 use ferrock_tree::version::version_set::{RecoverMode, read_current};
@@ -33,6 +34,7 @@ const CHANGES_TOO_FAST: &str = "another process changes the database too fast fo
 
 impl Opener {
     pub(super) fn open_read_only(self) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
+        let _span = spans::open(&self.path);
         let names: Vec<String> = self.families.iter().map(|(name, _)| name.clone()).collect();
         let clock = self.options.components.clock();
         let begin_us = clock.monotonic_us();

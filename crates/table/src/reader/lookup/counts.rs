@@ -8,15 +8,15 @@ use ferrock_statistics::{PerfMetric, PerfRecorder, Recorder, Ticker};
 
 /// Where lookups count: [`LookupRecorder`], or [`NoCounts`], with which nothing is counted and nothing paid.
 pub trait LookupCounts {
-    /// LookupRecorder a look for a data block in the cache, which found a block of so many bytes.
+    /// Counts a look for a data block in the cache, which found a block of so many bytes.
     fn note_data(&self, found_bytes: Option<usize>);
-    /// LookupRecorder the answer of a filter of whole keys, or of prefixes.
+    /// Counts the answer of a filter of whole keys, or of prefixes.
     fn note_filter(&self, is_of_keys: bool, may_match: bool);
-    /// LookupRecorder a key that was there after a filter of whole keys had let it pass.
+    /// Counts a key that was there after a filter of whole keys had let it pass.
     fn note_true_positive(&self);
 }
 
-/// LookupRecorder nothing.
+/// Counts nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoCounts;
 
@@ -29,7 +29,7 @@ impl LookupCounts for NoCounts {
     fn note_true_positive(&self) {}
 }
 
-/// LookupRecorder in the statistics of a database, in the sums of the thread, in both or in neither.
+/// Counts in the statistics of a database, in the sums of the thread, in both or in neither.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LookupRecorder<'s> {
     /// The statistics.

@@ -40,7 +40,7 @@ use ferrock_options::DbOptions;
 use ferrock_vfs::FileSystem;
 use manifest_writer::ManifestWriter;
 use parking_lot::Mutex;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 #[cfg(test)]
 use std::path::Path;
 use std::path::PathBuf;
@@ -126,8 +126,8 @@ pub struct LiveFiles {
     pub tables: HashSet<FileNumber>,
     /// Blob files.
     pub blob_files: HashSet<FileNumber>,
-    /// Tables that only a reader of an older version holds: zombies.
-    pub zombie_tables: HashSet<FileNumber>,
+    /// Tables that only a reader of an older version holds, with their bytes: zombies.
+    pub zombie_tables: HashMap<FileNumber, u64>,
 }
 
 /// What the versions of a family hold that are current or that a reader still holds.
@@ -290,17 +290,17 @@ impl VersionSet {
             live.blob_files.extend(blob_files_of(&family.current));
             current.insert(Arc::as_ptr(&family.current));
         }
-        let mut zombies = HashSet::new();
+        let mut zombies = HashMap::new();
         state.versions.retain(|(_, version)| {
             let Some(version) = version.upgrade() else { return false };
             if !current.contains(&Arc::as_ptr(&version)) {
-                let numbers = version.files().map(|(_, file)| file.number);
-                zombies.extend(numbers.filter(|number| !live.tables.contains(number)));
+                let files = version.files().map(|(_, file)| (file.number, file.size_bytes));
+                zombies.extend(files.filter(|(number, _)| !live.tables.contains(number)));
                 live.blob_files.extend(blob_files_of(&version));
             }
             true
         });
-        live.tables.extend(&zombies);
+        live.tables.extend(zombies.keys());
         live.zombie_tables = zombies;
         live.tables.extend(&state.uncertain_files);
         live.blob_files.extend(&state.uncertain_files);
