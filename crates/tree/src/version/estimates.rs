@@ -1,6 +1,7 @@
 //! Figures for properties and for write stalls.
 
 use super::Version;
+use super::blob_file::BlobFileMetadata;
 use super::boundary::BoundaryRange;
 use ferrock_options::{ColumnFamilySettings, CompactionShape};
 
@@ -51,7 +52,7 @@ impl Version {
     }
 
     /// Bytes of the data that a read of everything would find: the last sorted run, and of the runs above the files
-    /// that no deeper file overlaps.
+    /// that no deeper file overlaps; and the records of blob files that are no garbage.
     #[must_use]
     pub fn estimated_live_data_size_bytes(&self) -> u64 {
         let comparator = self.comparator().user();
@@ -73,7 +74,8 @@ impl Version {
                 counted.push(range);
             }
         }
-        size
+        let live = |file: &BlobFileMetadata| file.addition.total_blob_bytes.saturating_sub(file.garbage_blob_bytes);
+        self.blob_files().values().fold(size, |size, file| size.saturating_add(live(file)))
     }
 
     fn range_overlaps_below(&self, level: usize, range: &BoundaryRange) -> bool {

@@ -11,7 +11,7 @@ pub const KNOWN: &[(&str, &str)] = &[
     ("size-all-mem-tables, family 0", ARENA),
     ("size-all-mem-tables, family 1", ARENA),
     ("estimate-live-data-size, family 0", PROPERTIES),
-    ("estimate-live-data-size, family 1", "of tables alone; RocksDB adds the blob files"),
+    ("estimate-live-data-size, family 1", PROPERTIES),
     ("estimate-num-keys, family 1", "a deletion in the memtable takes two keys off here"),
     ("estimate-table-readers-mem, family 0", MEMORY),
     ("estimate-table-readers-mem, family 1", MEMORY),
