@@ -17,6 +17,7 @@ use ferrock_base::option_table::{OptionInfo, OptionValue};
 use ferrock_format::options_file::RocksDbVersion;
 use ferrock_format::options_file::value::{NULL_OBJECT, parse_struct};
 use ferrock_table::options::TableFactory;
+use ferrock_table::options::{CompactOnDeletion, DeletionRule};
 use ferrock_table::options::{DataBlockIndexType, IndexShorteningMode, IndexType, PrepopulateBlockCache};
 use ferrock_table::{BlockBasedTableOptions, PlainTableOptions};
 
@@ -64,6 +65,22 @@ pub fn db_lines(options: &DbOptions) -> Vec<String> {
     lines
 }
 
+/// The names of what looks at the entries of new tables, as RocksDB's collectors have them; the rule that there is by
+/// default is no collector.
+fn collectors(options: &ColumnFamilyOptions) -> Vec<String> {
+    let rule = |rule: &DeletionRule| {
+        let DeletionRule { window_size, deletion_trigger, deletion_ratio, .. } = rule;
+        format!(
+            "CompactOnDeletionCollector (Sliding window size = {window_size} Deletion trigger = {deletion_trigger} \
+             Deletion ratio = {deletion_ratio})"
+        )
+    };
+    let given = options.table_properties_collector_factories.iter().map(|factory| factory.name().to_owned());
+    let rules = &options.compact_on_deletion;
+    let rules = (*rules != CompactOnDeletion::default()).then(|| rules.0.iter().map(rule));
+    given.chain(rules.into_iter().flatten()).collect()
+}
+
 /// What a LOG says of a family when it is opened or created.
 #[must_use]
 pub fn family_lines(name: &str, options: &ColumnFamilyOptions) -> Vec<String> {
@@ -75,8 +92,6 @@ pub fn family_lines(name: &str, options: &ColumnFamilyOptions) -> Vec<String> {
     let partitioner = options.sst_partitioner_factory.as_ref().map_or_else(none, |factory| factory.name().to_owned());
     let strategy = options.blob_direct_write_partition_strategy.as_ref();
     let strategy = strategy.map_or_else(none, |strategy| strategy.name().to_owned());
-    let collectors: Vec<&str> =
-        options.table_properties_collector_factories.iter().map(|factory| factory.name()).collect();
     let prefix = options.prefix_extractor.as_ref().map_or_else(|| NULL_OBJECT.to_owned(), |own| own.name());
     lines.push(format!("Options.comparator: {}", options.comparator.name()));
     lines.push(format!("Options.merge_operator: {merge_operator}"));
@@ -84,7 +99,7 @@ pub fn family_lines(name: &str, options: &ColumnFamilyOptions) -> Vec<String> {
     lines.push(format!("Options.compaction_filter_factory: {factory}"));
     lines.push(format!("Options.sst_partitioner_factory: {partitioner}"));
     lines.push(format!("Options.blob_direct_write_partition_strategy: {strategy}"));
-    lines.push(format!("Options.table_properties_collectors: {}", collectors.join("; ")));
+    lines.push(format!("Options.table_properties_collectors: {}", collectors(options).join("; ")));
     lines.push(format!("Options.prefix_extractor: {prefix}"));
     lines.push(format!("Options.table_factory: {}", options.table_factory.name()));
     lines.push(match &options.table_factory {
@@ -204,6 +219,21 @@ fn without_effect(kept: &Passthrough, table: &[DefaultText]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rules_of_deletions_are_shown_as_rocksdbs_collectors() {
+        let mut options = ColumnFamilyOptions::default();
+        let line = |options: &ColumnFamilyOptions| {
+            let lines = family_lines("default", options);
+            lines.into_iter().find(|line| line.starts_with("Options.table_properties_collectors: ")).unwrap()
+        };
+        assert_eq!(line(&options), "Options.table_properties_collectors: ");
+        let rule =
+            |deletion_ratio| DeletionRule { window_size: 5, deletion_trigger: 10, deletion_ratio, min_file_size: 0 };
+        options.compact_on_deletion = CompactOnDeletion(vec![rule(0.5), rule(0.0)]);
+        let one = "CompactOnDeletionCollector (Sliding window size = 5 Deletion trigger = 10 Deletion ratio = ";
+        assert_eq!(line(&options), format!("Options.table_properties_collectors: {one}0.5); {one}0)"));
+    }
 
     /// Lines of the LOG of RocksDB 11.8.1 for a database with default options.
     #[test]
