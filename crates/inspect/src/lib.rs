@@ -22,8 +22,8 @@
 //! password: keys and the LOG can be read by every process that reaches the address, so it should be a loopback one.
 //! Requests must name this server (`Host`), heads have 8 KiB at most, threads are eight, and answers are bounded.
 //!
-//! Tried and lost: a crate for HTTP. `tiny_http` starts a thread for each connection that waits and reads heads of any
-//! length, so both bounds would have to be made around it; what is spoken here is 200 lines.
+//! Not taken: a crate for HTTP. `tiny_http` starts a thread for each connection that finds none idle and reads header
+//! lines of any length, so both bounds would have to be made around it; what is spoken here is 200 lines.
 #![warn(missing_docs)]
 
 mod answer;

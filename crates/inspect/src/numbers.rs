@@ -55,8 +55,9 @@ pub(crate) fn error(error: &Error) -> Value {
 
 fn remedy(error: &Error) -> &'static str {
     if error.is_corruption() {
-        "Copy the directory before anything else. Then bring back the file from a backup, or rebuild what is left with \
-         `ldb repair`; `ferrock digest DIR --wal-recovery-mode` shows what other rules for the log would keep."
+        "Copy the directory before anything else. Then bring back the file from a backup. For a damaged log, `ferrock \
+         digest DIR --wal-recovery-mode MODE` shows what other rules would keep; a MANIFEST can be rebuilt from the \
+         tables by the `repair` of RocksDB's own `ldb`."
     } else if error.is_not_found() {
         "Check that this is the directory of a database and that no file of it was moved away: CURRENT names the \
          MANIFEST, and that every table."
@@ -168,7 +169,8 @@ fn jobs(jobs: &JobMetrics) -> Value {
 }
 
 fn level(level: &LevelMetrics) -> Value {
-    let mut value = fields!(level; level, files, bytes, files_compacting, bytes_compacting, score, target_bytes, write_amplification);
+    let mut value = fields!(level; level, files, bytes, files_compacting, bytes_compacting, score, target_bytes,
+        write_amplification);
     value["jobs"] = jobs(&level.jobs);
     value
 }

@@ -106,7 +106,7 @@ impl Shared {
             };
             *self.open[slot].lock() = stream.try_clone().ok();
             if !self.is_stopped.load(Ordering::SeqCst) {
-                // A client that went away is no concern of a server.
+                // An error here is that of a client that went away.
                 let _ = self.converse(&stream);
             }
             *self.open[slot].lock() = None;

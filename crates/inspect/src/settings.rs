@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 /// Bytes of the LOG that are shown.
 pub(crate) const LOG_BYTES: u64 = 64 << 10;
-/// Bytes of a LOG that are read where the rest cannot be skipped.
+/// Characters of a value that are shown.
 const SHOWN_VALUE_CHARS: usize = 1000;
 
 /// Options that differ, by section of the OPTIONS file.
