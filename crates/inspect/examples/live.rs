@@ -4,7 +4,7 @@
 use ferrock::options::Components;
 use ferrock::statistics::{Statistics, StatsLevel};
 use ferrock::{ColumnFamilyOptions, Db, DbOptions, Error};
-use ferrock_base::clock::{Clock, SystemClock};
+use ferrock_base::clock::SystemClock;
 use ferrock_inspect::ServeInspector;
 use std::sync::Arc;
 use std::time::Duration;

@@ -40,7 +40,7 @@ pub(crate) fn changed(source: &Source, view: &View) -> Value {
 }
 
 fn sections(db_options: &DbOptions, families: &[(String, ColumnFamilyOptions)]) -> Vec<Value> {
-    let defaults: Vec<_> = families.iter().map(|(name, _)| (name.clone(), ColumnFamilyOptions::default())).collect();
+    let defaults: Vec<_> = families.iter().map(|(name, options)| (name.clone(), usual(options))).collect();
     let (now, usual) = (options::to_file(db_options, families), options::to_file(&DbOptions::default(), &defaults));
     let mut sections = vec![section("database", &now.db, Some(&usual.db))];
     for (family, usual) in now.column_families.iter().zip(&usual.column_families) {
@@ -53,6 +53,23 @@ fn sections(db_options: &DbOptions, families: &[(String, ColumnFamilyOptions)]) 
         }
     }
     sections
+}
+
+/// The defaults of a family. Where a 0 stands for what follows from other options, an open family has that in its place,
+/// and it is no difference.
+fn usual(options: &ColumnFamilyOptions) -> ColumnFamilyOptions {
+    let mut follows = options.clone();
+    follows.arena_block_size = 0;
+    follows.max_compaction_bytes = 0;
+    follows.settle();
+    let mut usual = ColumnFamilyOptions::default();
+    if options.arena_block_size != 0 {
+        usual.arena_block_size = follows.arena_block_size;
+    }
+    if options.max_compaction_bytes != 0 {
+        usual.max_compaction_bytes = follows.max_compaction_bytes;
+    }
+    usual
 }
 
 fn section(title: &str, now: &Section, usual: Option<&Section>) -> Value {

@@ -11,7 +11,7 @@
 use ferrock::{Db, DbOptions, Error, WeakDb, options};
 use ferrock_base::clock::{Clock, SystemClock};
 use ferrock_format::file_name::{self, FileKind};
-use ferrock_vfs::FileSystem;
+use ferrock_vfs::{FileSystem, read_file};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -55,8 +55,9 @@ struct Opened {
     next_us: u64,
 }
 
-/// Sizes of the MANIFEST that counts and of the logs: when they are the same, so is the database.
-type DirectoryState = Vec<(String, u64)>;
+/// What CURRENT says, and names, sizes and seconds of change of the MANIFEST, logs and OPTIONS: when they are the same,
+/// so is the database.
+type DirectoryState = (Vec<u8>, Vec<(String, u64, u64)>);
 
 impl Source {
     /// A database that is open. It may be closed and dropped while this is there.
@@ -122,15 +123,16 @@ fn open(path: &Path, file_system: &dyn FileSystem, clock: &dyn Clock) -> Opened 
 fn state_of(file_system: &dyn FileSystem, path: &Path) -> DirectoryState {
     let is_counted = |name: &String| {
         let kind = file_name::parse(name).map(|parsed| parsed.kind);
-        matches!(kind, Some(FileKind::Manifest | FileKind::Log | FileKind::Current | FileKind::Options))
+        matches!(kind, Some(FileKind::Manifest | FileKind::Log | FileKind::Options))
     };
     let names = file_system.children(path).unwrap_or_default().into_iter().filter(is_counted);
-    let mut state: DirectoryState = names
+    let mut files: Vec<_> = names
         .map(|name| {
-            let size_bytes = file_system.file_size(&path.join(&name)).unwrap_or(0);
-            (name, size_bytes)
+            let file = path.join(&name);
+            let size_bytes = file_system.file_size(&file).unwrap_or(0);
+            (name, size_bytes, file_system.modified_unix_seconds(&file).unwrap_or(0))
         })
         .collect();
-    state.sort();
-    state
+    files.sort();
+    (read_file(file_system, &path.join(file_name::CURRENT)).unwrap_or_default(), files)
 }

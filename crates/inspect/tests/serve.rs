@@ -100,8 +100,8 @@ fn every_answer_is_what_was_done() {
     let options = json(&inspector, "/api/options");
     let sections = options["sections"].as_array().unwrap();
     let of = |title: &str| &sections.iter().find(|section| section["title"] == title).unwrap()["options"];
-    assert_eq!(of("family events")[0]["name"], "write_buffer_size");
-    assert_eq!(of("family events")[0]["value"], "1048576");
+    let changed = serde_json::json!([{ "name": "write_buffer_size", "value": "1048576", "default": "67108864" }]);
+    assert_eq!(*of("family events"), changed);
     assert_eq!(of("family default").as_array().unwrap().len(), 0, "{options}");
     assert!(of("database").as_array().unwrap().iter().any(|option| option["name"] == "create_if_missing"));
 
@@ -148,7 +148,7 @@ fn many_tables_come_in_pages() {
     family.level0_slowdown_writes_trigger = 100_000;
     family.level0_stop_writes_trigger = 100_000;
     family.target_file_size_base = 1 << 10;
-    family.compression = ferrock::options::CompressionType::None;
+    family.compression = ferrock::options::CompressionType::NoCompression;
     let (db, _) = Db::open_cf(directory.path(), options, vec![("default".to_owned(), family)]).unwrap();
     for number in 0..4_000_u32 {
         db.put(&number.to_be_bytes(), &[7; 600]).unwrap();
@@ -234,9 +234,6 @@ fn a_server_stops_when_it_is_dropped_whatever_is_connected() {
     assert!(begin.elapsed() < Duration::from_secs(4), "connections that say nothing do not hold it: {begin:?}");
     assert!(TcpStream::connect(address).is_err(), "the port is free");
     drop(idle);
-    let other = db.serve_inspector(&address.to_string());
-    // The system may keep the port for a while; another one is always there.
-    drop(other);
     db.serve_inspector("127.0.0.1:0").unwrap();
     let taken = ferrock_inspect::serve(&db, "192.0.2.1:1").unwrap_err();
     assert!(taken.to_string().contains("192.0.2.1:1"), "{taken}");
