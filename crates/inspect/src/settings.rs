@@ -55,8 +55,8 @@ fn sections(db_options: &DbOptions, families: &[(String, ColumnFamilyOptions)]) 
     sections
 }
 
-/// The defaults of a family. Where a 0 stands for what follows from other options, an open family has that in its place,
-/// and it is no difference.
+/// The defaults of a family. Where a 0 stands for what follows from other options, an open family has that in its
+/// place, and it is no difference.
 fn usual(options: &ColumnFamilyOptions) -> ColumnFamilyOptions {
     let mut follows = options.clone();
     follows.arena_block_size = 0;
