@@ -6,8 +6,7 @@
 use crate::failure::{Failure, Outcome, Result};
 use crate::output;
 use clap::Args;
-use ferrock_base::clock::{Clock, SystemClock};
-use ferrock_vfs::FileSystem;
+use ferrock_base::clock::SystemClock;
 use std::path::PathBuf;
 use std::time::Duration;
 
