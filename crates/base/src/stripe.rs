@@ -200,8 +200,9 @@ mod tests {
             }
         }
         std::thread::scope(|scope| {
-            // What is first used first is dropped last.
-            scope.spawn(|| (LAST.with(|_| ()), ThreadWord::current().ordinal()));
+            let thread = scope.spawn(|| (LAST.with(|_| ()), ThreadWord::current().ordinal()));
+            // The end of the scope waits for the closure, and a join for what is torn down behind it.
+            thread.join().expect("the thread ends");
         });
         // The order of destructors is the platform's: either the lease was still there, or the shared stripe was taken.
         assert!((1..=STRIPES as u64).contains(&SEEN.load(Ordering::Relaxed)));

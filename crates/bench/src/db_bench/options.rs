@@ -478,8 +478,8 @@ impl Builder<'_> {
             self.out.family.merge_operator =
                 merge::built_in(operator).map_err(|error| format!("--merge_operator: {error}"))?;
         }
+        let level = StatsLevel::from_number(self.values.get("stats_level")?);
         if self.values.bool("statistics") {
-            let level = StatsLevel::from_number(self.values.get("stats_level")?);
             self.out.db.components.statistics = Some(Arc::new(Statistics::new(level)));
         }
         let rate: u64 = self.values.get("rate_limiter_bytes_per_sec")?;
