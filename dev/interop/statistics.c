@@ -1,12 +1,11 @@
-// What a library with RocksDB's C interface counts on one fixed history, and what a lookup costs that is counted.
+// What a lookup costs that is counted, by a library with RocksDB's C interface. What is counted: `interop counts`.
 //
 //   cc -O2 dev/interop/statistics.c -o statistics -ldl
-//   ./statistics LIBRARY DIRECTORY                        tickers and histograms, after 1,000 puts, a flush, 1,000 gets
 //   ./statistics LIBRARY DIRECTORY fill                   100,000 keys with values of 100, in one level
 //   ./statistics LIBRARY DIRECTORY get LOOKUPS LEVEL PERF reads them; LEVEL of statistics, -1 for none; PERF level, 0 for
 //                                                         the library's own
 //
-// The cost of a lookup is the difference of two runs of `get` under callgrind. The directory of the first two must not
+// The cost of a lookup is the difference of two runs of `get` under callgrind. The directory of `fill` must not
 // exist before.
 #include "c_library.h"
 
@@ -17,14 +16,13 @@ static void check(const char* error) {
 }
 
 int main(int count, char** arguments) {
-  if (count != 3 && count != 4 && count != 7) fail("see the head of the source");
+  if (count != 4 && count != 7) fail("see the head of the source");
   load_library(arguments[1]);
   USES(void*, options_create, void);
   USES(void, options_set_create_if_missing, void*, unsigned char);
   USES(void, options_set_compression, void*, int);
   USES(void, options_enable_statistics, void*);
   USES(void, options_set_statistics_level, void*, int);
-  USES(char*, options_statistics_get_string, void*);
   USES(void*, block_based_options_create, void);
   USES(void*, filterpolicy_create_bloom_full, double);
   USES(void, block_based_options_set_filter_policy, void*, void*);
@@ -41,16 +39,13 @@ int main(int count, char** arguments) {
   USES(void, free, void*);
   USES(void, close, void*);
 
-  int is_history = count == 3, lookups = count == 7 ? atoi(arguments[4]) : 0;
-  int level = is_history ? 3 : count == 7 ? atoi(arguments[5]) : -1;
+  int lookups = count == 7 ? atoi(arguments[4]) : 0, level = count == 7 ? atoi(arguments[5]) : -1;
   void* all = options_create();
   options_set_create_if_missing(all, 1);
-  if (!is_history) {
-    void* table = block_based_options_create();
-    block_based_options_set_filter_policy(table, filterpolicy_create_bloom_full(10));
-    options_set_block_based_table_factory(all, table);
-    options_set_compression(all, NO_COMPRESSION);
-  }
+  void* table = block_based_options_create();
+  block_based_options_set_filter_policy(table, filterpolicy_create_bloom_full(10));
+  options_set_block_based_table_factory(all, table);
+  options_set_compression(all, NO_COMPRESSION);
   if (level >= 0) {
     options_enable_statistics(all);
     options_set_statistics_level(all, level);
@@ -62,17 +57,13 @@ int main(int count, char** arguments) {
   void *write = writeoptions_create(), *read = readoptions_create();
   size_t length;
   memset(value, 'x', sizeof value);
-  int keys = is_history ? 1000 : count == 4 ? KEYS : 0;
-  for (int number = 0; number < keys; number++) {
+  for (int number = 0; count == 4 && number < KEYS; number++) {
     snprintf(key, sizeof key, "%016d", number);
-    put(db, write, key, 16, value, is_history ? 10 + number % 30 : 100, &error);
+    put(db, write, key, 16, value, 100, &error);
   }
-  if (keys) flush(db, flushoptions_create(), &error);
-  if (count == 4) compact_range(db, NULL, 0, NULL, 0);
-  // Half of them are not there.
-  for (int number = 0; is_history && number < 2000; number += 2) {
-    snprintf(key, sizeof key, "%016d", number);
-    free(get(db, read, key, 16, &length, &error));
+  if (count == 4) {
+    flush(db, flushoptions_create(), &error);
+    compact_range(db, NULL, 0, NULL, 0);
   }
   // A key of each block, then keys at random.
   for (int number = 0; count == 7 && number < KEYS; number += 20) {
@@ -87,7 +78,6 @@ int main(int count, char** arguments) {
     free(get(db, read, key, 16, &length, &error));
   }
   check(error);
-  if (is_history) fputs(options_statistics_get_string(all), stdout);
   close(db);
   return 0;
 }

@@ -14,7 +14,7 @@ pub trait Clock: Send + Sync + fmt::Debug {
     /// Microseconds since an arbitrary start; never goes back.
     fn monotonic_us(&self) -> u64;
     /// A moment that only [`elapsed_us`](Self::elapsed_us) of the same clock understands. What measures often takes
-    /// this: it costs a tenth of [`monotonic_us`](Self::monotonic_us).
+    /// this, which costs less than [`monotonic_us`](Self::monotonic_us) where the processor has a counter for it.
     fn moment(&self) -> Moment {
         Moment(self.monotonic_us())
     }

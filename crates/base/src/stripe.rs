@@ -191,20 +191,32 @@ mod tests {
 
     #[test]
     fn a_thread_that_is_torn_down_has_the_shared_stripe() {
-        thread_local!(static LAST: Last = const { Last });
-        struct Last;
-        static SEEN: AtomicU64 = AtomicU64::new(0);
-        impl Drop for Last {
+        struct Sees(Cell<Option<usize>>);
+        static SEEN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+        impl Drop for Sees {
             fn drop(&mut self) {
-                SEEN.store(ThreadWord::current().stripe().index() as u64 + 1, Ordering::Relaxed);
+                SEEN.lock().push(ThreadWord::current().stripe().index());
             }
         }
+        // The order of destructors is the platform's: of one that is registered before the lease and one behind it, one
+        // runs when the lease is gone.
+        thread_local! {
+            static BEFORE: Sees = const { Sees(Cell::new(None)) };
+            static BEHIND: Sees = const { Sees(Cell::new(None)) };
+        }
         std::thread::scope(|scope| {
-            let thread = scope.spawn(|| (LAST.with(|_| ()), ThreadWord::current().ordinal()));
+            let thread = scope.spawn(|| {
+                BEFORE.with(|sees| sees.0.set(Some(0)));
+                let word = ThreadWord::current();
+                BEHIND.with(|sees| sees.0.set(Some(1)));
+                word.stripe().index()
+            });
             // The end of the scope waits for the closure, and a join for what is torn down behind it.
-            thread.join().expect("the thread ends");
+            let leased = thread.join().expect("the thread ends");
+            assert_ne!(leased, SHARED, "stripes are left");
+            let mut seen = std::mem::take(&mut *SEEN.lock());
+            seen.sort_unstable();
+            assert_eq!(seen, [leased, SHARED]);
         });
-        // The order of destructors is the platform's: either the lease was still there, or the shared stripe was taken.
-        assert!((1..=STRIPES as u64).contains(&SEEN.load(Ordering::Relaxed)));
     }
 }

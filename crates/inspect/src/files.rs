@@ -118,16 +118,9 @@ fn properties(table: &TableProperties) -> Value {
     })
 }
 
-/// Printable ASCII as it is, a backslash doubled, every other byte as `\xNN`; the first 256 bytes.
+/// The first 256 bytes, escaped as the other tools do.
 fn escaped(bytes: &[u8]) -> String {
-    bytes.iter().take(SHOWN_KEY_BYTES).fold(String::new(), |mut text, byte| {
-        match byte {
-            b'\\' => text.push_str("\\\\"),
-            b' '..=b'~' => text.push(char::from(*byte)),
-            other => text.push_str(&format!("\\x{other:02x}")),
-        }
-        text
-    })
+    bytes[..bytes.len().min(SHOWN_KEY_BYTES)].escape_ascii().to_string()
 }
 
 #[cfg(test)]

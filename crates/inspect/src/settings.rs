@@ -5,10 +5,10 @@
 
 use crate::numbers;
 use crate::source::{Source, View};
-use ferrock::{ColumnFamilyOptions, DbOptions, Error, Result, options};
+use ferrock::{ColumnFamilyOptions, DbOptions, Result, options};
 use ferrock_format::file_name::INFO_LOG;
 use ferrock_format::options_file::Section;
-use ferrock_vfs::{SequentialOptions, read_file};
+use ferrock_vfs::SequentialOptions;
 use serde_json::{Value, json};
 
 /// Bytes of the LOG that are shown.
@@ -97,13 +97,9 @@ pub(crate) fn log(source: &Source) -> Value {
 fn end_of_log(source: &Source) -> Result<(u64, String)> {
     let path = source.path.join(INFO_LOG);
     let size_bytes = source.file_system.file_size(&path)?;
-    if size_bytes <= LOG_BYTES {
-        let bytes = read_file(&*source.file_system, &path)?;
-        let end = bytes.len().min(LOG_BYTES as usize);
-        return Ok((size_bytes, String::from_utf8_lossy(&bytes[..end]).into_owned()));
-    }
+    let before = size_bytes.saturating_sub(LOG_BYTES);
     let mut file = source.file_system.open_sequential(&path, &SequentialOptions::default())?;
-    file.skip(size_bytes - LOG_BYTES)?;
+    file.skip(before)?;
     let mut bytes = vec![0; LOG_BYTES as usize];
     let mut filled = 0;
     while filled < bytes.len() {
@@ -114,6 +110,7 @@ fn end_of_log(source: &Source) -> Result<(u64, String)> {
         filled += read;
     }
     let bytes = &bytes[..filled];
-    let start = bytes.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    Ok::<_, Error>((size_bytes, String::from_utf8_lossy(&bytes[start..]).into_owned()))
+    let line = bytes.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let start = if before == 0 { 0 } else { line };
+    Ok((size_bytes, String::from_utf8_lossy(&bytes[start..]).into_owned()))
 }

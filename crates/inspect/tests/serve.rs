@@ -87,7 +87,7 @@ fn every_answer_is_what_was_done() {
     assert_eq!((&file["entries"], &file["deletions"], &file["level"]), (&101.into(), &1.into(), &0.into()));
     assert_eq!(file["size_bytes"], live.size_bytes);
     assert_eq!((&file["smallest_key"], &file["smallest_key_bytes"]), (&"key".into(), &3.into()));
-    assert_eq!((&file["largest_key"], &file["largest_key_bytes"]), (&"key\\\\099\\x0a".into(), &8.into()));
+    assert_eq!((&file["largest_key"], &file["largest_key_bytes"]), (&"key\\\\099\\n".into(), &8.into()));
     assert_eq!((&file["smallest_sequence"], &file["largest_sequence"]), (&1.into(), &101.into()));
     assert_eq!((&file["cf"], &file["temperature"]), (&"default".into(), &"unknown".into()));
     assert_eq!(json(&inspector, "/api/files?cf=events")["total"], 0);

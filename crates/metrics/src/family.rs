@@ -234,7 +234,7 @@ pub(crate) const TABLE: &[Definition] = &[
     gauge(
         "ferrock_live_data_bytes",
         &["cf"],
-        "Bytes of tables that a scan would read: an estimate.",
+        "Bytes of tables that a scan would read, and of records of blob files that are no garbage: an estimate.",
         |metrics, out| families(metrics, out, |family| family.live_data_bytes),
     ),
     gauge("ferrock_table_files", &["cf"], "Tables.", |metrics, out| {

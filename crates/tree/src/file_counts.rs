@@ -90,7 +90,12 @@ impl BlobReadCounts {
         statistics.map(|statistics| Self { statistics: Arc::clone(statistics), clock: Arc::clone(clock) })
     }
 
-    /// Runs a read of so many bytes, and counts it.
+    /// Counts the bytes of a read that is only begun here: its time is not known.
+    pub(crate) fn note_begun(&self, bytes: usize) {
+        self.statistics.add(Ticker::BlobDbBlobFileBytesRead, bytes as u64);
+    }
+
+    /// Runs a read of so many bytes, and counts it with its time.
     pub(crate) fn around<T>(counts: Option<&Self>, bytes: usize, read: impl FnOnce() -> T) -> T {
         let Some((counts, recorder)) = counts.and_then(|counts| Some((counts, counts.statistics.recorder()?))) else {
             return read();

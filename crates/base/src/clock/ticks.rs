@@ -4,12 +4,12 @@
 //! us = (ticks now - ticks then) * scale / 2^64         scale: from ticks and time since the clock was made
 //! ```
 //!
-//! The system's clock takes fifty instructions and a division; the counter takes one, and one multiplication. It is
-//! used where the processor says that it ticks at one rate whatever the processor does (x86-64: *invariant TSC*). The
-//! rate is measured against the system's clock once the clock is [`SETTLED_NS`] old; until then each duration is the
-//! share of the time since the clock was made that it has of the ticks since then. A counter that jumps, as it may when
-//! a virtual machine moves, makes one duration wrong; only durations that are told are measured by it, none that
-//! anything waits for.
+//! The counter takes one instruction, and a duration one multiplication; what the system's clock costs beside it is
+//! in `docs/statistics.md`. It is used where the processor says that it ticks at one rate whatever the processor does
+//! (x86-64: *invariant TSC*). The rate is measured against the system's clock once the clock is [`SETTLED_NS`] old;
+//! until then each duration is the share of the time since the clock was made that it has of the ticks since then. A
+//! counter that jumps, as it may when a virtual machine moves, makes one duration wrong; only durations that are told
+//! are measured by it, none that anything waits for.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;

@@ -21,7 +21,7 @@ pub(crate) enum Removal {
     Paced,
 }
 
-/// See the [module](self). Without a manager everything goes at once and nothing is counted.
+/// See the [module](self). Without a manager everything goes at once, and no space is counted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Deletion {
     managed: Option<(Arc<SstFileManager>, Arc<RemovalPlace>)>,
@@ -38,33 +38,22 @@ impl Deletion {
         Self { managed: manager.map(|manager| (manager, Arc::new(place))), statistics }
     }
 
-    fn count_removed(&self, removed: &Result<()>) {
-        if let Some(statistics) = self.statistics.as_ref().filter(|_| removed.is_ok()) {
-            statistics.add(Ticker::FilesDeletedImmediately, 1);
-        }
-    }
-
     pub(crate) fn manager(&self) -> Option<&Arc<SstFileManager>> {
         self.managed.as_ref().map(|(manager, _)| manager)
     }
 
     pub(super) fn remove(&self, file_system: &dyn FileSystem, path: &Path, removal: Removal) -> Result<()> {
-        match (&self.managed, removal) {
-            (Some((manager, place)), Removal::Paced) => manager.remove(place, path),
-            (Some((manager, _)), Removal::AtOnce) => {
-                let removed = file_system.remove_file(path);
-                self.count_removed(&removed);
-                if removed.as_ref().map_or_else(Error::is_not_found, |()| true) {
-                    manager.on_delete_file(path);
-                }
-                removed
-            }
-            (None, _) => {
-                let removed = file_system.remove_file(path);
-                self.count_removed(&removed);
-                removed
-            }
+        if let (Some((manager, place)), Removal::Paced) = (&self.managed, removal) {
+            return manager.remove(place, path);
         }
+        let removed = file_system.remove_file(path);
+        if let Some(statistics) = self.statistics.as_ref().filter(|_| removed.is_ok()) {
+            statistics.add(Ticker::FilesDeletedImmediately, 1);
+        }
+        if let Some(manager) = self.manager().filter(|_| removed.as_ref().map_or_else(Error::is_not_found, |()| true)) {
+            manager.on_delete_file(path);
+        }
+        removed
     }
 
     /// Counts a file that was written.

@@ -155,7 +155,7 @@ pub struct FamilyMetrics {
     pub pending_compaction_bytes: u64,
     /// Keys that a scan would find; an estimate.
     pub estimated_keys: u64,
-    /// Bytes of tables that a scan would read; an estimate.
+    /// Bytes of tables that a scan would read, and of the records of blob files that are no garbage; an estimate.
     pub live_data_bytes: u64,
     /// Its tables.
     pub tables: StoredBytes,
@@ -191,8 +191,7 @@ impl FamilyMetrics {
     /// Bytes of tables and blob files for each that is alive: an estimate, 0 without files.
     #[must_use]
     pub fn space_amplification(&self) -> f64 {
-        let alive = self.live_data_bytes + self.blobs.bytes.saturating_sub(self.blob_garbage_bytes);
-        ratio((self.tables.bytes + self.blobs.bytes) as f64, alive as f64)
+        ratio((self.tables.bytes + self.blobs.bytes) as f64, self.live_data_bytes as f64)
     }
 
     /// Sorted runs of tables: as many tables, at most, does a lookup without filters search. A file of level 0 is one,

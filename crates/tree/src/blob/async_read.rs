@@ -36,8 +36,10 @@ impl BlobRead {
         let context = &ReadContext { is_polled: true, ..*context };
         let (extent, read) = match file.extent(user_key, reference, verify_checksums) {
             Ok(extent) => {
-                let start = || file_system.start_read(file.file(), extent.offset, extent.length, context);
-                (extent, file.count_start(extent.length, start))
+                if let Some(counts) = file.counts() {
+                    counts.note_begun(extent.length);
+                }
+                (extent, file_system.start_read(file.file(), extent.offset, extent.length, context))
             }
             Err(error) => (BlobExtent::default(), PendingRead::ready(Err(error))),
         };

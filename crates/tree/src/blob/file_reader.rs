@@ -106,9 +106,9 @@ impl BlobFileReader {
         Self { counts, ..self }
     }
 
-    /// Counts a read that is only begun here.
-    pub(super) fn count_start<T>(&self, bytes: usize, start: impl FnOnce() -> T) -> T {
-        BlobReadCounts::around(self.counts.as_ref(), bytes, start)
+    /// Where reads of values are counted.
+    pub(super) fn counts(&self) -> Option<&BlobReadCounts> {
+        self.counts.as_ref()
     }
 
     /// False when the file was opened before the value was written.

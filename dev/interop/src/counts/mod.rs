@@ -116,8 +116,7 @@ fn from_statistics(text: &str) -> Numbers {
 }
 
 fn is_time(name: &str) -> bool {
-    const TIMES: &[&str] =
-        &["micros", "nanos", "millis", "time", "seconds", "rocksdb.db.write.stall", "rocksdb.db.seek"];
+    const TIMES: &[&str] = &["micros", "nanos", "millis", "time", "seconds", "rocksdb.db.write.stall"];
     TIMES.iter().any(|part| name.contains(part))
 }
 
