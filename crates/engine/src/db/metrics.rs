@@ -170,10 +170,10 @@ pub(super) fn memtables(pinned: &SuperVersion) -> MemtableMetrics {
 
 /// Keys of memtables and tables: a tombstone hides one key and is an entry itself.
 pub(super) fn estimated_keys(pinned: &SuperVersion) -> u64 {
-    let live = |entries: u64, deletions: u64| entries.saturating_sub(deletions.saturating_mul(2));
-    let memtables = std::iter::once(&pinned.memtable).chain(&pinned.immutable);
-    let in_memory: u64 = memtables.map(|memtable| live(memtable.num_entries(), memtable.num_deletes())).sum();
-    in_memory + pinned.version.estimated_num_keys()
+    let memtables = || std::iter::once(&pinned.memtable).chain(&pinned.immutable);
+    let entries: u64 = memtables().map(|memtable| memtable.num_entries()).sum();
+    let deletions: u64 = memtables().map(|memtable| memtable.num_deletes()).sum();
+    (pinned.version.estimated_num_keys() + entries).saturating_sub(deletions.saturating_mul(2))
 }
 
 /// The tables of a version.
