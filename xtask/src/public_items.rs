@@ -22,8 +22,12 @@ use std::path::Path;
 
 const LIST: &str = "docs/public-api/ferrock.txt";
 /// Crates of the interface, and the paths by which programs name them.
-const CRATES: [(&str, &str); 3] =
-    [("ferrock", "ferrock"), ("ferrock_metrics", "ferrock::metrics"), ("ferrock_wide", "ferrock::wide")];
+const CRATES: [(&str, &str); 4] = [
+    ("ferrock", "ferrock"),
+    ("ferrock_backup", "ferrock::backup"),
+    ("ferrock_metrics", "ferrock::metrics"),
+    ("ferrock_wide", "ferrock::wide"),
+];
 
 /// Compares the list, writes it, or prints that of another directory of documentation.
 pub(crate) fn run_task(arguments: &[String]) -> Outcome {
@@ -35,8 +39,19 @@ pub(crate) fn run_task(arguments: &[String]) -> Outcome {
         }
         _ => return Err("one argument at most".to_owned()),
     }
-    let mut doc =
-        cargo(&["doc", "--locked", "--no-deps", "-p", "ferrock", "-p", "ferrock-metrics", "-p", "ferrock-wide"]);
+    let mut doc = cargo(&[
+        "doc",
+        "--locked",
+        "--no-deps",
+        "-p",
+        "ferrock",
+        "-p",
+        "ferrock-backup",
+        "-p",
+        "ferrock-metrics",
+        "-p",
+        "ferrock-wide",
+    ]);
     // As in `check`, so that nothing is documented twice.
     doc.env("RUSTDOCFLAGS", "-D warnings");
     run(doc)?;

@@ -25,12 +25,13 @@ mod write;
 pub use column_family::ColumnFamily;
 pub use db::{
     AsyncScan, ColumnFamilyDescriptor, CompactionServiceOptionsOverride, Db, GetAsync, INTEGER_PROPERTIES, Iter,
-    KeyVersion, KeyVersions, LiveFile, MAP_PROPERTIES, MultiGetAsync, MultiScan, NextBatch, OpenAndCompactOptions,
-    PinnedSlice, ScanBatch, ScanRange, ScanRow, TEXT_PROPERTIES, TableOverride, UserKeyRange, WeakDb,
-    failed_compaction_result, open_and_compact,
+    KeyVersion, KeyVersions, LiveFile, LiveFileStorageInfo, LiveFilesStorageOptions, MAP_PROPERTIES, MultiGetAsync,
+    MultiScan, NextBatch, OpenAndCompactOptions, PinnedSlice, ScanBatch, ScanRange, ScanRow, TEXT_PROPERTIES,
+    TableOverride, UserKeyRange, WeakDb, failed_compaction_result, open_and_compact,
 };
 pub use ferrock_base::byte_text;
 pub use ferrock_base::{Comparator, Error, ErrorKind, FileNumber, Result, SequenceNumber, ValueType};
+pub use ferrock_format::file_name::FileKind;
 pub use ferrock_format::write_batch::WriteBatch;
 pub use ferrock_options::{
     BackgroundErrorReason, BackgroundErrorRecoveryInfo, BackgroundJobPressure, BlobFileAdditionInfo,
@@ -39,6 +40,7 @@ pub use ferrock_options::{
     FileDeletionInfo, FileOperationInfo, FileOperationType, FlushJobInfo, FlushReason, IoErrorInfo, ManualFlushInfo,
     MemTableInfo, SubcompactionJobInfo, TableFileCreationInfo, WriteStallCondition, WriteStallInfo,
 };
+pub use files::holds::FileHold;
 pub use job_directory::{FinishedJob, JobDirectory, JobDirectoryService};
 pub use metrics::Metrics;
 pub use options::{

@@ -14,10 +14,11 @@
 //! | store properties of your own in each table | [`options::TablePropertiesCollector`], [`Db::table_properties`] |
 //! | set how it works | [`DbOptions`], [`ColumnFamilyOptions`], [`options`] |
 //! | see how it is doing | [`Db::metrics`]; for Prometheus: `metrics` (feature `metrics`, on by default) |
+//! | copy it while it runs | `backup` (feature `backup`, on by default) |
 //! | store typed rows of wide partitions | `wide` (feature `wide`, on by default) |
 //!
-//! Features, all on by default: `wide`; `metrics`; `io-uring`, sets of reads by one call of the kernel on Linux; and an
-//! algorithm of compression each: `bzip2`, `lz4`, `snappy`, `zlib`, `zstd`. A block, a log or an option that needs an
+//! Features, all on by default: `wide`; `metrics`; `backup`; `io-uring`, sets of reads by one call of the kernel on Linux;
+//! and an algorithm of compression each: `bzip2`, `lz4`, `snappy`, `zlib`, `zstd`. A block, a log or an option that needs an
 //! algorithm which was left out is refused with [`ErrorKind::NotSupported`] or [`ErrorKind::InvalidArgument`]; the
 //! error names the feature.
 //!
@@ -27,6 +28,8 @@
 //! dropped in any order. The folder `examples` has a program for each of these lines.
 #![warn(missing_docs)]
 
+#[cfg(feature = "backup")]
+pub use ferrock_backup as backup;
 pub use ferrock_engine::*;
 #[cfg(feature = "metrics")]
 pub use ferrock_metrics as metrics;

@@ -11,13 +11,11 @@
 //! that come meanwhile a prefix. The bytes of the copy are shared until either side changes them, so writers wait for a
 //! moment only.
 
-use super::{ColumnFamilyDescriptor, DbCore, flush, open, write};
+use super::{ColumnFamilyDescriptor, DbCore, open, storage_info, write};
 use crate::column_family::ColumnFamily;
-use crate::jobs::StoppedBy;
 use crate::options::{DbOptions, load_latest};
-use ferrock_base::{Error, ErrorKind, Result};
+use ferrock_base::{Error, Result};
 use ferrock_format::file_name::{self, FileKind};
-use ferrock_options::FlushReason;
 use ferrock_tree::places::is_same;
 use ferrock_vfs::{FileSystem, MemoryFileSystem, WritableOptions, copy_file, default_file_system};
 use std::path::Path;
@@ -64,7 +62,7 @@ pub(crate) fn save(core: &Arc<DbCore>, directory: &Path) -> Result<()> {
         let message = format!("save_to: the directory is not empty: it has {name}");
         return Err(Error::invalid_argument(message).in_file(directory));
     }
-    flush_all(core)?;
+    storage_info::flush_all(core)?;
     let copy = write::exclusively(core, || {
         // No job changes the MANIFEST meanwhile. What runs may add files that it does not name; opening removes them.
         let _installs = core.installs.lock();
@@ -80,18 +78,6 @@ pub(crate) fn save(core: &Arc<DbCore>, directory: &Path) -> Result<()> {
     match directory.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => target.sync_dir(parent),
         _ => Ok(()),
-    }
-}
-
-/// Puts everything that memtables hold into tables.
-fn flush_all(core: &DbCore) -> Result<()> {
-    loop {
-        let ids: Vec<u32> = core.families.load().iter().map(|family| family.id).collect();
-        match flush::flush_families(core, &ids, &flush::at_once(), StoppedBy::Closing, FlushReason::GetLiveFiles) {
-            // A family was dropped meanwhile.
-            Err(error) if error.kind() == ErrorKind::ColumnFamilyDropped => {}
-            outcome => return outcome,
-        }
     }
 }
 

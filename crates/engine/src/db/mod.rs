@@ -19,6 +19,7 @@
 //! job_env.rs    what a job works with                                     versions.rs   every version of a key
 //! job_events.rs what listeners are told of jobs
 //! metrics.rs    all numbers of the database as one value
+//! storage_info.rs what a copy is made of
 //! remote.rs     compactions that another process runs                     open_and_compact.rs the other process
 //! ```
 //!
@@ -70,6 +71,7 @@ mod resume;
 mod search;
 mod snapshots;
 mod space;
+mod storage_info;
 mod successive_merges;
 mod switch_memtable;
 mod versions;
@@ -99,6 +101,8 @@ use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::Arc;
 
+pub(crate) use cleanup::{delete_obsolete_files, request_cleanup};
+
 pub use async_get::GetAsync;
 pub use async_multi_get::MultiGetAsync;
 pub use async_scan::{AsyncScan, NextBatch, ScanBatch};
@@ -113,6 +117,7 @@ pub use open_and_compact::{
 pub use properties::{INTEGER_PROPERTIES, MAP_PROPERTIES, TEXT_PROPERTIES};
 pub use read::Iter;
 pub use search::PinnedSlice;
+pub use storage_info::{LiveFileStorageInfo, LiveFilesStorageOptions};
 pub use versions::{KeyVersion, KeyVersions};
 
 /// Everything an open database is made of.

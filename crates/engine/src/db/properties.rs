@@ -221,7 +221,7 @@ pub(super) fn int_property(core: &DbCore, data: &Arc<ColumnFamilyData>, name: &s
         "blob-cache-usage" => blob_cache()?.usage() as u64,
         "blob-cache-pinned-usage" => blob_cache()?.pinned_usage() as u64,
         "estimate-table-readers-mem" => metrics::table_reader_bytes(data, version),
-        "is-file-deletions-enabled" => 1,
+        "is-file-deletions-enabled" => u64::from(core.files.are_removals_enabled()),
         "current-super-version-number" => data.super_version.number(),
         "actual-delayed-write-rate" => core.writes.controller().actual_delayed_rate(),
         "is-write-stopped" => u64::from(metrics::is_write_stopped(core)),

@@ -18,6 +18,7 @@
 //!   listing, and those that it was told of since.
 //! - No file is created, listed or removed while the lock of the registry is held. The lock is a leaf, but for the
 //!   number that `reserve` is given under it.
+//! - Nothing but unfinished files is removed while there is a hold ([`holds`]).
 //!
 //! With an `SstFileManager` ([`deletion`]) a file is removed when it has become trash, whose name counts as none of the
 //! database; what becomes of it then is the manager's business, also after the database was closed.
@@ -28,6 +29,7 @@
 //! next job if a point lookup, or the choice of a compaction, held their version at the wrong moment.
 
 pub(crate) mod deletion;
+pub(crate) mod holds;
 pub(crate) mod log_directory;
 pub(crate) mod openings;
 
@@ -43,6 +45,7 @@ use ferrock_tree::places::{FilePlaces, is_same};
 use ferrock_tree::table_cache::OpenTables;
 use ferrock_tree::version::obsolete::{NeededFiles, obsolete_files};
 use ferrock_vfs::{FileLock, FileSystem};
+use holds::HoldState;
 use parking_lot::{Condvar, Mutex};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -80,6 +83,7 @@ struct State {
     is_owed: bool,
     /// What lies in the directories that were listed: of all that a clean-up may ever remove, the names.
     known: BTreeMap<PathBuf, BTreeSet<String>>,
+    holds: HoldState,
 }
 
 /// Background work that a caller can wait for.
@@ -219,6 +223,7 @@ impl FileRegistry {
 
     /// Removes a blob file that a crash has left and that nothing refers to.
     pub(crate) fn remove_orphan(&self, directory: &Path, number: FileNumber) {
+        let Some(_turn) = self.begin_orphan_removal(directory, number) else { return };
         self.blob_source.evict(number);
         self.remove_quietly(directory, file_name::blob(number), "removing a blob file without use", Removal::AtOnce);
     }
@@ -270,6 +275,10 @@ impl FileRegistry {
     pub(crate) fn remove_logs(&self, numbers: &[FileNumber]) {
         for number in numbers {
             let (directory, name) = (self.places.log_directory(), file_name::log(*number));
+            let Some(_turn) = self.begin_removal() else {
+                self.note_file(directory, name);
+                continue;
+            };
             self.remove_quietly(directory, name, "removing an obsolete log", self.removal_of(FileKind::Log));
         }
     }
@@ -452,6 +461,7 @@ impl FileRegistry {
             if parsed.kind == FileKind::Log && (!may_remove_logs() || self.may_be_unread(directory, name)) {
                 continue;
             }
+            let Some(_turn) = self.begin_removal() else { return };
             match (parsed.kind, parsed.number) {
                 (FileKind::Table, number) => self.open_tables.evict(number),
                 // Its writer crashed before it could record the file, and tables or logs may refer to it.

@@ -201,6 +201,11 @@ impl Logs {
         self.wal.lock().oldest()
     }
 
+    /// Every log that is still needed, oldest first. What waits for a flush is not counted.
+    pub(crate) fn live(&self) -> Vec<LiveLog> {
+        self.wal.lock().live()
+    }
+
     /// How much there is in logs that are still needed.
     pub(crate) fn size(&self) -> LogSize {
         size_of(&self.wal.lock())

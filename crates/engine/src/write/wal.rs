@@ -307,6 +307,12 @@ impl Wal {
         self.current.as_ref().map_or(0, |log| log.pending.len())
     }
 
+    /// Every log that is still needed, oldest first, with the bytes that the operating system has of it.
+    pub(super) fn live(&self) -> Vec<LiveLog> {
+        let current = self.current.as_ref().map(|log| LiveLog { number: log.number, size_bytes: log.file.size() });
+        self.older.iter().copied().chain(current).collect()
+    }
+
     /// Hands everything to the operating system.
     pub(super) fn flush(&mut self) -> Result<()> {
         self.current.as_mut().map_or(Ok(()), OpenLog::flush)

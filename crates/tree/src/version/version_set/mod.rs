@@ -14,6 +14,7 @@
 //!   reached the disk after all.
 //! - CURRENT is replaced by a synced temporary file and a rename, then the directory is synced.
 
+mod copying;
 mod current;
 mod families;
 mod family;
@@ -27,6 +28,7 @@ mod snapshot_records;
 #[cfg(test)]
 mod tests;
 
+pub use copying::ManifestToCopy;
 pub use family::FamilyToOpen;
 pub use recover::{RecoverMode, list_column_families};
 

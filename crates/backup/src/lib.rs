@@ -1,0 +1,38 @@
+//! Copies of a running database.
+//!
+//! ```
+//! use ferrock::backup::Checkpoint;
+//!
+//! # fn main() -> ferrock::Result<()> {
+//! # let directory = tempfile::tempdir().unwrap();
+//! # let (path, copy) = (directory.path().join("db"), directory.path().join("copy"));
+//! let mut options = ferrock::DbOptions::default();
+//! options.create_if_missing = true;
+//! let db = ferrock::Db::open(&path, options)?;
+//! db.put(b"key", b"value")?;
+//! Checkpoint::new(&db).create(&copy)?;
+//! db.put(b"key", b"another")?;
+//! // The copy is a database of its own.
+//! let copy = ferrock::Db::open(&copy, ferrock::DbOptions::default())?;
+//! assert_eq!(copy.get(b"key")?.as_deref(), Some(&b"value"[..]));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | file | is |
+//! |---|---|
+//! | `checkpoint.rs` | a copy in a directory: hard links of what never changes, copies of the rest |
+//! | `copying.rs` | bytes from one file system to another: rate, progress, stop |
+//! | `places.rs` | OPTIONS of a copy, which must not name the directories of its origin |
+//!
+//! The crate uses the engine's public interface: `Db::hold_files` keeps the files where they are, and
+//! `Db::live_files_storage_info` says which of them, and how much of each, make the state of a moment. `docs/backup.md`
+//! has the formats and what a crash leaves.
+#![warn(missing_docs)]
+
+mod checkpoint;
+mod copying;
+mod places;
+
+pub use checkpoint::{Checkpoint, CheckpointReport};
+pub use copying::CopyProgress;
