@@ -24,7 +24,7 @@ use super::{DbCore, flush, options_file};
 use crate::column_family::FamilyMap;
 use crate::jobs::StoppedBy;
 use crate::options::Temperature;
-use ferrock_base::{Error, ErrorKind, FileNumber, Result};
+use ferrock_base::{ErrorKind, FileNumber, Result};
 use ferrock_format::current_file::encode_current;
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_options::FlushReason;
@@ -113,11 +113,6 @@ pub(super) fn live_files_storage_info(
     options: &LiveFilesStorageOptions,
 ) -> Result<Vec<LiveFileStorageInfo>> {
     core.jobs.check_open()?;
-    if core.jobs.is_read_only() {
-        let what = "the list of files to copy: the database is open for reading only; open it for writing, or copy its \
-                    directory while no writer has it open";
-        return Err(Error::not_supported(what));
-    }
     if is_flush_wanted(core, options.wal_size_for_flush) {
         flush_all(core)?;
     }

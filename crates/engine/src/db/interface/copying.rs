@@ -3,7 +3,7 @@
 use super::Db;
 use crate::db::storage_info::{self, LiveFileStorageInfo, LiveFilesStorageOptions};
 use crate::files::holds::{self, FileHold};
-use ferrock_base::{Error, Result};
+use ferrock_base::Result;
 use ferrock_vfs::FileSystem;
 use std::sync::Arc;
 
@@ -13,7 +13,8 @@ impl Db {
     /// clean-up comes behind the last.
     ///
     /// # Errors
-    /// `Shutdown in progress` when the database is closed.
+    /// `Shutdown in progress` when the database is closed; `NotSupported` when it is open for reading only, which
+    /// removes no file in any case.
     ///
     /// ```
     /// # extern crate ferrock_engine as ferrock;
@@ -24,7 +25,7 @@ impl Db {
     /// db.put(b"key", b"value")?;
     /// let hold = db.hold_files()?;
     /// let files = db.live_files_storage_info(&ferrock::LiveFilesStorageOptions::default())?;
-    /// db.compact()?;
+    /// db.compact_range(None, None)?;
     /// // Whatever the compaction replaced: each of them is there still.
     /// assert!(files.iter().all(|file| file.path().exists()));
     /// drop(hold);
@@ -39,8 +40,7 @@ impl Db {
     /// often: for programs that cannot keep a value. The count is gone when the database is closed.
     ///
     /// # Errors
-    /// `Shutdown in progress` when the database is closed; `NotSupported` when it is open for reading only, which
-    /// removes no file in any case.
+    /// Those of [`hold_files`](Self::hold_files).
     ///
     /// ```
     /// # extern crate ferrock_engine as ferrock;
@@ -56,7 +56,7 @@ impl Db {
     /// # Ok::<(), ferrock::Error>(())
     /// ```
     pub fn disable_file_deletions(&self) -> Result<()> {
-        self.check_removes_files("disable_file_deletions")?;
+        self.core().jobs.check_open()?;
         self.core().files.disable_removals();
         Ok(())
     }
@@ -65,9 +65,9 @@ impl Db {
     /// removes on this thread what stayed.
     ///
     /// # Errors
-    /// Those of [`disable_file_deletions`](Self::disable_file_deletions).
+    /// Those of [`hold_files`](Self::hold_files).
     pub fn enable_file_deletions(&self) -> Result<()> {
-        self.check_removes_files("enable_file_deletions")?;
+        self.core().jobs.check_open()?;
         holds::enable_file_deletions(self.core());
         Ok(())
     }
@@ -105,14 +105,5 @@ impl Db {
     #[must_use]
     pub fn file_system(&self) -> &Arc<dyn FileSystem> {
         &self.core().env.file_system
-    }
-
-    fn check_removes_files(&self, what: &str) -> Result<()> {
-        self.core().jobs.check_open()?;
-        if self.core().jobs.is_read_only() {
-            let message = "the database is open for reading only and removes no file: open it for writing";
-            return Err(Error::not_supported(format!("{what}: {message}")));
-        }
-        Ok(())
     }
 }
