@@ -7,6 +7,7 @@
 //! | `write`, `write_batch` | put, delete, merge; batches |
 //! | `read`, `iterator`, `snapshot` | get and its many forms; ranges; moments |
 //! | `maintenance`, `live_files`, `property` | flush, compaction, checks; tables; numbers |
+//! | `checkpoint`, `storage_info` | copies of a running database, and what they are made of |
 //! | `compaction_control` | compactions of named files, cancelling, aborting, waiting |
 //! | `compaction_service`, `open_and_compact` | compactions in other processes: the database's side, the worker's |
 //! | `options`, `table_options`, `operation_options`, `options_text` | setters; options from text and from files |
@@ -42,6 +43,7 @@ mod function;
 
 mod cache;
 mod callback;
+mod checkpoint;
 mod column_family;
 mod compaction_control;
 mod compaction_filter;
@@ -87,6 +89,7 @@ mod snapshot;
 mod sst_file_manager;
 mod sst_partitioner;
 mod statistics;
+mod storage_info;
 mod table_options;
 mod table_values;
 mod universal_options;

@@ -1,6 +1,7 @@
-//! Checkpoints, and column families exported from and imported into databases.
+//! Column families exported from and imported into databases.
 
 use super::{not_built, unbuilt_types};
+use crate::checkpoint::rocksdb_checkpoint_t;
 use crate::db::rocksdb_t;
 use crate::family_handle::rocksdb_column_family_handle_t;
 use crate::kept::kept_options;
@@ -9,7 +10,7 @@ use crate::options::rocksdb_options_t;
 use std::ffi::{c_char, c_uchar};
 
 unbuilt_types! {
-    rocksdb_checkpoint_t, rocksdb_export_import_files_metadata_t, rocksdb_import_column_family_options_t,
+    rocksdb_export_import_files_metadata_t, rocksdb_import_column_family_options_t,
 }
 
 kept_options! {
@@ -20,15 +21,10 @@ kept_options! {
 }
 
 not_built! {
-    fn rocksdb_checkpoint_object_create(db: *mut rocksdb_t) -> *mut rocksdb_checkpoint_t = error;
-    fn rocksdb_checkpoint_create(
-        checkpoint: *mut rocksdb_checkpoint_t, checkpoint_dir: *const c_char, log_size_for_flush: u64,
-    ) = error;
     fn rocksdb_checkpoint_export_column_family(
         checkpoint: *mut rocksdb_checkpoint_t, column_family: *mut rocksdb_column_family_handle_t,
         export_dir: *const c_char,
     ) -> *mut rocksdb_export_import_files_metadata_t = error;
-    fn rocksdb_checkpoint_object_destroy(checkpoint: *mut rocksdb_checkpoint_t) = destroy;
     fn rocksdb_create_column_family_with_import(
         db: *mut rocksdb_t, column_family_options: *mut rocksdb_options_t, column_family_name: *const c_char,
         import_options: *mut rocksdb_import_column_family_options_t,

@@ -12,7 +12,7 @@ use std::ffi::{c_char, c_int, c_uchar, c_void};
 unbuilt_types! {
     rocksdb_column_family_metadata_options_t,
     rocksdb_envoptions_t, rocksdb_file_checksum_gen_factory_t,
-    rocksdb_livefiles_storage_info_options_t, rocksdb_livefiles_storage_info_t, rocksdb_logger_t,
+    rocksdb_logger_t,
 }
 
 kept_options! {
@@ -53,22 +53,7 @@ kept_options! {
         / rocksdb_envoptions_get_writable_file_max_buffer_size;
 }
 
-kept_options! {
-    for rocksdb_livefiles_storage_info_options_t:
-    asks include_checksum_info: c_uchar = 0,
-        rocksdb_livefiles_storage_info_options_set_include_checksum_info
-        / rocksdb_livefiles_storage_info_options_get_include_checksum_info;
-    asks wal_size_for_flush: u64 = 0,
-        rocksdb_livefiles_storage_info_options_set_wal_size_for_flush
-        / rocksdb_livefiles_storage_info_options_get_wal_size_for_flush;
-    asks atomic_flush: c_uchar = 0,
-        rocksdb_livefiles_storage_info_options_set_atomic_flush
-        / rocksdb_livefiles_storage_info_options_get_atomic_flush;
-}
-
 not_built! {
-    fn rocksdb_disable_file_deletions(db: *mut rocksdb_t) = error;
-    fn rocksdb_enable_file_deletions(db: *mut rocksdb_t) = error;
     fn rocksdb_verify_file_checksums(db: *mut rocksdb_t) = error;
     fn rocksdb_verify_file_checksums_with_options(db: *mut rocksdb_t, options: *const rocksdb_readoptions_t) = error;
     fn rocksdb_logger_create_stderr_logger(log_level: c_int, prefix: *const c_char) -> *mut rocksdb_logger_t = handle;
@@ -83,45 +68,6 @@ not_built! {
     fn rocksdb_envoptions_set_rate_limiter(
         opt: *mut rocksdb_envoptions_t, rate_limiter: *mut rocksdb_ratelimiter_t,
     ) = neutral;
-    fn rocksdb_livefiles_storage_info_options_create() -> *mut rocksdb_livefiles_storage_info_options_t = handle;
-    fn rocksdb_livefiles_storage_info_options_destroy(
-        options: *mut rocksdb_livefiles_storage_info_options_t,
-    ) = destroy;
-    fn rocksdb_get_livefiles_storage_info(
-        db: *mut rocksdb_t, options: *const rocksdb_livefiles_storage_info_options_t,
-    ) -> *mut rocksdb_livefiles_storage_info_t = error;
-    fn rocksdb_livefiles_storage_info_count(info: *const rocksdb_livefiles_storage_info_t) -> usize = neutral;
-    fn rocksdb_livefiles_storage_info_relative_filename(
-        info: *const rocksdb_livefiles_storage_info_t, index: usize,
-    ) -> *const c_char = neutral;
-    fn rocksdb_livefiles_storage_info_directory(
-        info: *const rocksdb_livefiles_storage_info_t, index: usize,
-    ) -> *const c_char = neutral;
-    fn rocksdb_livefiles_storage_info_file_number(
-        info: *const rocksdb_livefiles_storage_info_t, index: usize,
-    ) -> u64 = neutral;
-    fn rocksdb_livefiles_storage_info_file_type(
-        info: *const rocksdb_livefiles_storage_info_t, index: usize,
-    ) -> c_int = neutral;
-    fn rocksdb_livefiles_storage_info_size(
-        info: *const rocksdb_livefiles_storage_info_t, index: usize,
-    ) -> u64 = neutral;
-    fn rocksdb_livefiles_storage_info_temperature(
-        info: *const rocksdb_livefiles_storage_info_t, index: usize,
-    ) -> c_int = neutral;
-    fn rocksdb_livefiles_storage_info_file_checksum(
-        info: *const rocksdb_livefiles_storage_info_t, index: usize,
-    ) -> *const c_char = neutral;
-    fn rocksdb_livefiles_storage_info_file_checksum_func_name(
-        info: *const rocksdb_livefiles_storage_info_t, index: usize,
-    ) -> *const c_char = neutral;
-    fn rocksdb_livefiles_storage_info_replacement_contents(
-        info: *const rocksdb_livefiles_storage_info_t, index: usize, size: *mut usize,
-    ) -> *const c_char = neutral(size);
-    fn rocksdb_livefiles_storage_info_trim_to_size(
-        info: *const rocksdb_livefiles_storage_info_t, index: usize,
-    ) -> c_uchar = neutral;
-    fn rocksdb_livefiles_storage_info_destroy(info: *mut rocksdb_livefiles_storage_info_t) = destroy;
     fn rocksdb_get_column_family_metadata_with_options(
         db: *mut rocksdb_t, options: *const rocksdb_column_family_metadata_options_t,
     ) -> *mut rocksdb_column_family_metadata_t = neutral;

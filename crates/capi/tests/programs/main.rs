@@ -61,6 +61,11 @@ fn families() {
 }
 
 #[test]
+fn checkpoints() {
+    check("checkpoints");
+}
+
+#[test]
 fn maintenance() {
     check("maintenance");
 }
