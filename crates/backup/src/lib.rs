@@ -23,6 +23,7 @@
 //! |---|---|
 //! | `checkpoint.rs` | a copy in a directory: hard links of what never changes, copies of the rest |
 //! | `copying.rs` | bytes from one file system to another: rate, progress, stop |
+//! | `engine/` | many backups in one directory, as RocksDB's BackupEngine keeps them |
 //! | `places.rs` | OPTIONS of a copy, which must not name the directories of its origin |
 //!
 //! The crate uses the engine's public interface: `Db::hold_files` keeps the files where they are, and
@@ -32,7 +33,12 @@
 
 mod checkpoint;
 mod copying;
+mod engine;
 mod places;
 
 pub use checkpoint::{Checkpoint, CheckpointReport};
 pub use copying::CopyProgress;
+pub use engine::{
+    BackupEngine, BackupEngineOptions, BackupFileInfo, BackupInfo, CreateBackupOptions, ProgressCallback,
+    RemovalReport, RestoreMode, RestoreOptions, ShareFilesNaming,
+};
