@@ -39,6 +39,6 @@ mod places;
 pub use checkpoint::{Checkpoint, CheckpointReport};
 pub use copying::CopyProgress;
 pub use engine::{
-    BackupEngine, BackupEngineOptions, BackupFileInfo, BackupInfo, CreateBackupOptions, ProgressCallback,
-    RemovalReport, RestoreMode, RestoreOptions, ShareFilesNaming,
+    BackupEngine, BackupEngineOptions, BackupFileInfo, BackupInfo, CreateBackupOptions, ExcludeFilesCallback,
+    ProgressCallback, RemovalReport, RestoreMode, RestoreOptions, ShareFilesNaming,
 };

@@ -3,6 +3,8 @@
 //! Invariants:
 //! - A backup is good when its text is whole, and each file that it names is there with the size that text and name
 //!   give. Bytes are looked at by [`verify`](super::verify) alone.
+//! - Where backups do not agree about the checksum of a file, [`verify`](super::verify) shows which of them is damaged.
+//!   RocksDB takes the word of the newest.
 //! - A backup that is not good keeps the files that its text names, and where the text cannot be read, or is of a later
 //!   release, no shared file is let go of: what a later release or a repair needs is not ours to remove. RocksDB removes
 //!   them with the next write.
@@ -62,7 +64,7 @@ impl Catalog {
     pub(super) fn load(files: &dyn FileSystem, directory: &Path, limit: u32) -> Result<Self> {
         let fingerprint = fingerprint_of(files, directory)?;
         let newest_id = fingerprint.keys().next_back().copied().unwrap_or(0);
-        let mut loading = Loading { files, directory, sizes: HashMap::new(), known: HashMap::new() };
+        let mut loading = Loading { files, directory, sizes: HashMap::new() };
         let mut catalog = Self { newest_id, ..Self::default() };
         for &id in fingerprint.keys().rev() {
             if catalog.backups.len() as u64 >= u64::from(limit) {
@@ -92,11 +94,11 @@ impl Catalog {
     }
 
     /// Adds a backup that was made.
-    pub(super) fn add(&mut self, files: &dyn FileSystem, directory: &Path, id: u32, meta: BackupMeta) -> Result<()> {
+    pub(super) fn add(&mut self, files: &dyn FileSystem, directory: &Path, id: u32, meta: BackupMeta) {
         self.backups.insert(id, Backup { meta });
         self.newest_id = self.newest_id.max(id);
-        self.fingerprint = fingerprint_of(files, directory)?;
-        Ok(())
+        // Without it the next write reads the directory again.
+        self.fingerprint = fingerprint_of(files, directory).unwrap_or_default();
     }
 
     /// Forgets a backup whose text is gone.
@@ -128,14 +130,19 @@ impl Catalog {
         self.backups.keys().next_back().copied().ok_or_else(none)
     }
 
-    /// The files of good backups, by their names below the directory.
+    /// The files of good backups, by their names below the directory, but for those whose checksums backups do not
+    /// agree about: one of the descriptions is damaged.
     pub(super) fn known_files(&self) -> HashMap<&str, KnownFile> {
-        let mut known = HashMap::new();
+        let (mut known, mut disputed) = (HashMap::new(), HashSet::new());
         for file in self.backups.values().flat_map(|backup| &backup.meta.files) {
             let entry = known.entry(&file.name[..]);
-            let entry = entry.or_insert(KnownFile { size_bytes: file.size_bytes.unwrap_or(0), crc32c: None });
-            entry.crc32c = entry.crc32c.or(file.crc32c);
+            let entry = entry.or_insert(KnownFile { size_bytes: file.size_bytes.unwrap_or(0), crc32c: file.crc32c });
+            match (entry.crc32c, file.crc32c) {
+                (Some(one), Some(other)) if one != other => _ = disputed.insert(&file.name[..]),
+                (one, other) => entry.crc32c = one.or(other),
+            }
         }
+        known.retain(|name, _| !disputed.contains(name));
         known
     }
 
@@ -192,7 +199,6 @@ struct Loading<'a> {
     directory: &'a Path,
     /// Sizes of files by their names; `None` for those that are missing.
     sizes: HashMap<String, Option<u64>>,
-    known: HashMap<String, KnownFile>,
 }
 
 impl Loading<'_> {
@@ -237,14 +243,6 @@ impl Loading<'_> {
                 }
             }
             file.size_bytes = Some(size);
-            let known = self.known.entry(file.name.clone());
-            let known = known.or_insert(KnownFile { size_bytes: size, crc32c: file.crc32c });
-            if let (Some(ours), Some(theirs)) = (file.crc32c, known.crc32c)
-                && ours != theirs
-            {
-                return Err(wrong(format!("its checksum is {ours}, and that of a later backup {theirs}")));
-            }
-            known.crc32c = known.crc32c.or(file.crc32c);
         }
         Ok(())
     }
@@ -265,10 +263,9 @@ impl Loading<'_> {
 
 /// The size that a name in `shared_checksum` ends in, if it has one.
 pub(super) fn size_in_name(relative: &str) -> Option<u64> {
-    let name = BackupFileName::parse(relative).filter(|name| name.place == BackupPlace::SharedChecksum)?;
+    BackupFileName::parse(relative).filter(|name| name.place == BackupPlace::SharedChecksum)?;
     let identity = relative.rsplit_once('.')?.0.rsplit_once('/')?.1;
     let mut parts = identity.split('_').skip(1);
     let (_, size, None) = (parts.next()?, parts.next()?, parts.next()) else { return None };
-    debug_assert!(name.place.is_shared());
     size.parse().ok()
 }

@@ -45,10 +45,16 @@ struct Planned {
     crc32c: Option<u32>,
     /// It is in the directory already.
     is_there: bool,
+    /// The backup does without it.
+    is_excluded: bool,
     is_shared: bool,
 }
 
 impl Planned {
+    fn is_copied(&self) -> bool {
+        !self.is_there && !self.is_excluded
+    }
+
     /// Where it is written.
     fn written_name(&self) -> String {
         match self.name.rsplit_once('/') {
@@ -91,6 +97,9 @@ impl BackupEngine {
             let what = format!("App metadata too large: {bytes} bytes, and at most {MAX_APP_METADATA_BYTES} are kept");
             return Err(Error::invalid_argument(what));
         }
+        if options.exclude_files.is_some() && self.options.schema_version < 2 {
+            return Err(Error::invalid_argument("exclude_files_callback requires schema_version >= 2"));
+        }
         let mut writing = self.begin_write()?;
         if writing.state.needs_clean_up {
             self.collect_garbage(&mut writing)?;
@@ -100,7 +109,7 @@ impl BackupEngine {
         match self.create(&writing, id, db, options) {
             Ok(meta) => {
                 let files = &*self.options.backup_file_system;
-                writing.state.catalog.add(files, &self.options.backup_dir, id, meta)?;
+                writing.state.catalog.add(files, &self.options.backup_dir, id, meta);
                 Ok(id)
             }
             Err(error) => {
@@ -131,7 +140,12 @@ impl BackupEngine {
         let known = writing.state.catalog.known_files();
         let copier = self.copier(&self.backup_limiter, Some(Arc::clone(&self.stop)));
         let transfers = self.transfers((db.file_system(), files), copier, None);
-        let planned = self.plan(&transfers, id, list, &known)?;
+        let mut planned = self.plan(&transfers, id, list, &known)?;
+        if let Some(exclude) = options.exclude_files.as_ref().filter(|_| self.options.share_files_with_checksum) {
+            for file in planned.iter_mut().filter(|file| file.is_shared && !file.is_there) {
+                file.is_excluded = exclude(&file.name);
+            }
+        }
         let done = self.copy(transfers, &planned, options)?;
         drop(hold);
         self.place(&planned)?;
@@ -177,7 +191,8 @@ impl BackupEngine {
                 // Those without a run of the database get their names when their checksums are known.
                 (true, true) => self.name_by_session(&transfers.from, &source)?.unwrap_or_default(),
             };
-            planned.push(Planned { crc32c: recorded_checksum(&source), source, name, is_there: false, is_shared });
+            let crc32c = recorded_checksum(&source);
+            planned.push(Planned { source, name, crc32c, is_there: false, is_excluded: false, is_shared });
         }
         self.name_by_checksum(transfers, &mut planned)?;
         for file in planned.iter_mut().filter(|file| file.is_shared) {
@@ -263,8 +278,9 @@ impl BackupEngine {
         options: &CreateBackupOptions,
     ) -> Result<Vec<Option<Transferred>>> {
         let plan: Vec<Transfer> =
-            planned.iter().filter(|file| !file.is_there).map(|file| self.transfer_of(file)).collect();
-        let (files, bytes) = (planned.len() as u64, planned.iter().map(|file| file.source.size_bytes).sum());
+            planned.iter().filter(|file| file.is_copied()).map(|file| self.transfer_of(file)).collect();
+        let included = planned.iter().filter(|file| !file.is_excluded);
+        let (files, bytes) = included.fold((0, 0), |(files, bytes), file| (files + 1, bytes + file.source.size_bytes));
         transfers.meter = options
             .progress
             .as_ref()
@@ -276,7 +292,7 @@ impl BackupEngine {
             }
         }
         let mut done = transfers.run(plan)?.into_iter();
-        Ok(planned.iter().map(|file| if file.is_there { None } else { done.next() }).collect())
+        Ok(planned.iter().map(|file| if file.is_copied() { done.next() } else { None }).collect())
     }
 
     fn transfer_of(&self, file: &Planned) -> Transfer {
@@ -295,7 +311,7 @@ impl BackupEngine {
     /// Gives shared files their names, and makes all names durable.
     fn place(&self, planned: &[Planned]) -> Result<()> {
         let files = &*self.options.backup_file_system;
-        for file in planned.iter().filter(|file| file.is_shared && !file.is_there) {
+        for file in planned.iter().filter(|file| file.is_shared && file.is_copied()) {
             files.rename(&self.path(&file.written_name()), &self.path(&file.name))?;
         }
         if !self.options.sync {
@@ -348,7 +364,8 @@ fn describe(
     sequence: SequenceNumber,
     options: &CreateBackupOptions,
 ) -> BackupMeta {
-    let files = planned.into_iter().zip(done).map(|(file, done)| BackupMetaFile {
+    let (excluded, included): (Vec<_>, Vec<_>) = planned.into_iter().zip(done).partition(|(file, _)| file.is_excluded);
+    let files = included.into_iter().map(|(file, done)| BackupMetaFile {
         crc32c: done.map(|done| done.crc32c).or(file.crc32c),
         size_bytes: Some(done.map_or(file.source.size_bytes, |done| done.size_bytes)),
         temperature: file.source.temperature,
@@ -359,6 +376,6 @@ fn describe(
         sequence,
         app_metadata: options.app_metadata.clone(),
         files: files.collect(),
-        excluded: Vec::new(),
+        excluded: excluded.into_iter().map(|(file, _)| file.name).collect(),
     }
 }

@@ -40,7 +40,8 @@ mod verify;
 
 pub use info::{BackupFileInfo, BackupInfo, RemovalReport};
 pub use options::{
-    BackupEngineOptions, CreateBackupOptions, ProgressCallback, RestoreMode, RestoreOptions, ShareFilesNaming,
+    BackupEngineOptions, CreateBackupOptions, ExcludeFilesCallback, ProgressCallback, RestoreMode, RestoreOptions,
+    ShareFilesNaming,
 };
 
 use crate::copying::Copier;

@@ -217,6 +217,9 @@ impl fmt::Debug for BackupEngineOptions {
 /// Is told how far a copy is, by any of the threads that copy, one at a time.
 pub type ProgressCallback = Arc<dyn Fn(CopyProgress) + Send + Sync>;
 
+/// Says, of a name below the backup directory, whether a backup does without the file.
+pub type ExcludeFilesCallback = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
 /// How one backup is made.
 #[derive(Clone, Default)]
 pub struct CreateBackupOptions {
@@ -230,6 +233,10 @@ pub struct CreateBackupOptions {
     pub app_metadata: Vec<u8>,
     /// Is told how far the backup is.
     pub progress: Option<ProgressCallback>,
+    /// Is asked about every file of `shared_checksum` that would be copied. What is left out must be in another place,
+    /// and be put into the directory, or already be in the database's, before the backup can be restored. Needs
+    /// `schema_version` 2.
+    pub exclude_files: Option<ExcludeFilesCallback>,
 }
 
 impl fmt::Debug for CreateBackupOptions {

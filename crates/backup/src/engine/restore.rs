@@ -102,6 +102,7 @@ impl BackupEngine {
             files.retain(|file| file.file.kind != FileKind::Log || !logs.contains(&file.name));
         }
         let kept = self.files_to_keep(&files, target.db_dir, options.mode)?;
+        self.check_complete(&files, &kept)?;
         files.retain(|file| !kept.contains(&file.name));
         let meter = self.meter(&files, options.progress.as_ref());
         let mut groups = [FileKind::Current, FileKind::Manifest].map(|kind| {

@@ -1,7 +1,7 @@
 //! Which files a restored database gets, and which of them its directory has already.
 
 use super::BackupEngine;
-use super::catalog::{Backup, Catalog};
+use super::catalog::{Backup, Catalog, size_in_name};
 use super::identity::session_id_of;
 use super::options::RestoreMode;
 use super::transfer::Transfer;
@@ -24,6 +24,8 @@ pub(super) struct RestoredFile {
     pub(super) size_bytes: u64,
     pub(super) crc32c: Option<u32>,
     pub(super) temperature: Temperature,
+    /// The directory does not have it: the database must.
+    pub(super) is_elsewhere: bool,
 }
 
 impl BackupEngine {
@@ -32,9 +34,9 @@ impl BackupEngine {
     pub(super) fn files_to_restore(&self, id: u32, catalog: &Catalog) -> Result<Vec<RestoredFile>> {
         let backup = catalog.backup(id)?;
         let mut files = self.files_of(backup)?;
-        self.add_excluded(id, backup, catalog, &mut files)?;
+        self.add_excluded(backup, catalog, &mut files)?;
         let advice = format!("backup {id}: restore another one");
-        for file in &files {
+        for file in files.iter().filter(|file| !file.is_elsewhere) {
             let size = self.options.backup_file_system.file_size(&file.from).map_err(|error| error.context(&advice))?;
             if size != file.size_bytes {
                 let what = format!("the file has {size} bytes and must have {}; {advice}", file.size_bytes);
@@ -71,23 +73,34 @@ impl BackupEngine {
             size_bytes,
             crc32c,
             temperature: Temperature::Unknown,
+            is_elsewhere: false,
         })
     }
 
-    /// Files that were left out of the backup, if another one has them.
-    fn add_excluded(&self, id: u32, backup: &Backup, catalog: &Catalog, files: &mut Vec<RestoredFile>) -> Result<()> {
+    /// Files that were left out of the backup. Another one may have them, or they were put here since.
+    fn add_excluded(&self, backup: &Backup, catalog: &Catalog, files: &mut Vec<RestoredFile>) -> Result<()> {
         let known = catalog.known_files();
         for name in &backup.meta.excluded {
-            let Some(file) = known.get(&name[..]) else {
-                let what = format!(
-                    "backup {id} was made without {name}, which is in another backup directory: copy the file here, or \
-                     restore with the release that made the backup"
-                );
-                return Err(Error::not_supported(what).in_file(self.path(name)));
+            let known = known.get(&name[..]);
+            let size = match self.options.backup_file_system.file_size(&self.path(name)) {
+                Err(error) if error.is_not_found() => None,
+                size => Some(size?),
             };
-            files.push(self.restored_file(name, file.size_bytes, file.crc32c)?);
+            let size_bytes = size_in_name(name).or(size).unwrap_or(0);
+            let file = self.restored_file(name, size_bytes, known.and_then(|known| known.crc32c))?;
+            files.push(RestoredFile { is_elsewhere: size.is_none(), ..file });
         }
         Ok(())
+    }
+
+    /// Refuses a backup of which files are neither here nor kept.
+    pub(super) fn check_complete(&self, files: &[RestoredFile], kept: &HashSet<String>) -> Result<()> {
+        let missing = files.iter().find(|file| file.is_elsewhere && !kept.contains(&file.name));
+        missing.map_or(Ok(()), |file| {
+            let what = "the backup was made without this file, which is in another place: copy it here, or restore over a \
+                        database that has it, in the mode that keeps files by their session";
+            Err(Error::invalid_argument(what).in_file(&file.from))
+        })
     }
 
     /// Names of files in the directory of the database that are those of the backup.
@@ -103,8 +116,10 @@ impl BackupEngine {
             RestoreMode::KeepLatestDbSessionIdFiles => file.file.kind == FileKind::Table,
             RestoreMode::VerifyChecksum => matches!(file.file.kind, FileKind::Table | FileKind::Blob),
         };
+        // A file that is not here is compared by its name alone.
+        let is_here = |file: &&RestoredFile| !file.is_elsewhere || mode == RestoreMode::KeepLatestDbSessionIdFiles;
         let is_as_large = |file: &&RestoredFile| present.get(&file.name) == Some(&file.size_bytes);
-        let candidates: Vec<&RestoredFile> = files.iter().filter(is_data).filter(is_as_large).collect();
+        let candidates: Vec<&RestoredFile> = files.iter().filter(is_data).filter(is_here).filter(is_as_large).collect();
         match mode {
             RestoreMode::PurgeAllFiles => Ok(HashSet::new()),
             RestoreMode::KeepLatestDbSessionIdFiles => Ok(self.with_same_session(&candidates, db_dir)),
