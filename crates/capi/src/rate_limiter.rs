@@ -13,6 +13,13 @@ pub struct rocksdb_ratelimiter_t {
     limiter: Arc<dyn RateLimiter>,
 }
 
+impl rocksdb_ratelimiter_t {
+    /// The limiter, shared.
+    pub(crate) fn limiter(&self) -> Arc<dyn RateLimiter> {
+        Arc::clone(&self.limiter)
+    }
+}
+
 /// The longest refill period that a bucket has.
 const MOST_REFILL_US: i64 = 3_600_000_000;
 

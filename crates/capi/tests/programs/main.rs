@@ -66,6 +66,11 @@ fn maintenance() {
 }
 
 #[test]
+fn backups() {
+    check("backups");
+}
+
+#[test]
 fn compactions() {
     check("compactions");
 }
