@@ -63,6 +63,11 @@ impl Database {
         Ok(Self { functions, family, database, write, synced_write, read, _options: options })
     }
 
+    /// The database, for a call.
+    pub(crate) fn object(&self) -> Object {
+        self.database.object()
+    }
+
     /// Writes a key; durably when the call returns, with `is_synced`.
     ///
     /// # Errors
