@@ -6,7 +6,8 @@
 //! Random bytes seldom have the right checksum, so where one guards a decoder the function either repairs it first
 //! (see [`repair`]) or feeds the layer below it directly.
 //!
-//! Selecting an option takes a byte from the *front* of the input, so that seeds stay readable: `option byte, payload`.
+//! Selecting an option takes a byte from the *front* of the input, so that seeds stay readable: `option byte,
+//! payload`.
 
 mod blocks;
 mod codecs;

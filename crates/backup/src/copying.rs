@@ -1,7 +1,7 @@
 //! Bytes from one file system to another: as fast as a rate limiter allows, with progress, until it is stopped.
 //!
-//! A copy of a file is synced before [`Copier::copy`] returns (unless the caller wants none of it), so that syncing its
-//! directory makes it durable. A source that is shorter than it has to be is an error: it is no copy.
+//! A copy of a file is synced before [`Copier::copy`] returns (unless the caller wants none of it), so that syncing
+//! its directory makes it durable. A source that is shorter than it has to be is an error: it is no copy.
 
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_vfs::{FileSystem, IoPriority, RateLimiter, SequentialOptions, WritableOptions};
@@ -51,8 +51,8 @@ impl Copier {
     /// copied, in order. Returns the bytes of the copy.
     ///
     /// # Errors
-    /// Those of the file systems; `Corruption` when the file is shorter; `Incomplete` when stopped. What was written is
-    /// left for the caller to remove.
+    /// Those of the file systems; `Corruption` when the file is shorter; `Incomplete` when stopped. What was written
+    /// is left for the caller to remove.
     pub(crate) fn copy(
         &self,
         (from_files, from): (&dyn FileSystem, &Path),

@@ -27,8 +27,8 @@
 //! | `places.rs` | OPTIONS of a copy, which must not name the directories of its origin |
 //!
 //! The crate uses the engine's public interface: `Db::hold_files` keeps the files where they are, and
-//! `Db::live_files_storage_info` says which of them, and how much of each, make the state of a moment. `docs/backup.md`
-//! has the formats and what a crash leaves.
+//! `Db::live_files_storage_info` says which of them, and how much of each, make the state of a moment.
+//! `docs/backup.md` has the formats and what a crash leaves.
 #![warn(missing_docs)]
 
 mod checkpoint;

@@ -8,8 +8,8 @@
 //! backups.rs     a directory of backups of such databases, safe to call
 //! ```
 //!
-//! `ferrock compare` holds libraries side by side through [`Database`]; the interop rig, whose databases have families,
-//! snapshots and settings of every kind, calls [`Functions`] itself.
+//! `ferrock compare` holds libraries side by side through [`Database`]; the interop rig, whose databases have
+//! families, snapshots and settings of every kind, calls [`Functions`] itself.
 #![warn(missing_docs)]
 
 mod backups;

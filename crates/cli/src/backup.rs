@@ -1,4 +1,5 @@
-//! `ferrock backup`, `ferrock backups`, `ferrock restore`: directories of backups, over `ferrock::backup::BackupEngine`.
+//! `ferrock backup`, `ferrock backups`, `ferrock restore`: directories of backups, over
+//! `ferrock::backup::BackupEngine`.
 //!
 //! RocksDB's tools and libraries work on the same directories.
 
@@ -43,7 +44,7 @@ const RESTORE_EXAMPLES: &str = "\
 Examples:
   ferrock restore DIR DB                         the newest good backup
   ferrock restore DIR DB --backup 3              one of them
-  ferrock restore DIR DB --replace --keep session
+  ferrock restore DIR DB --replace --keep run
                                                  over a database, whose tables stay where the backup has the same
   ferrock restore DIR DB --wal-dir /logs/db      its logs in another directory
 
@@ -114,7 +115,7 @@ enum Keep {
     #[default]
     Nothing,
     /// Tables of the same run of the database, number and size; their blocks are not read.
-    Session,
+    Run,
     /// Tables and blob files with the same checksum; all of them are read.
     Checksum,
 }
@@ -365,7 +366,7 @@ pub(crate) fn restore(args: &RestoreArgs) -> Result<Outcome> {
     let (bar, callback) = progress("Restore");
     let mode = match args.keep {
         Keep::Nothing => RestoreMode::PurgeAllFiles,
-        Keep::Session => RestoreMode::KeepLatestDbSessionIdFiles,
+        Keep::Run => RestoreMode::KeepLatestDbSessionIdFiles,
         Keep::Checksum => RestoreMode::VerifyChecksum,
     };
     let options = RestoreOptions { keep_log_files: args.keep_logs, mode, progress: Some(callback) };

@@ -81,7 +81,7 @@ fn backups_are_made_listed_verified_removed_and_restored() {
     assert_eq!(value(target), "three");
     let text = ferrock(&["restore", backups, target, "--backup", "1"], 2);
     assert!(text.contains("--replace"), "{text}");
-    for keep in ["nothing", "session", "checksum"] {
+    for keep in ["nothing", "run", "checksum"] {
         for (id, word) in [("1", "one"), ("2", "two")] {
             let told = ferrock_json(&["restore", backups, target, "--backup", id, "--replace", "--keep", keep], 0);
             assert_eq!(told["metadata"], word);

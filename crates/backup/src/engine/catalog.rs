@@ -3,11 +3,11 @@
 //! Invariants:
 //! - A backup is good when its text is whole, and each file that it names is there with the size that text and name
 //!   give. Bytes are looked at by [`verify`](super::verify) alone.
-//! - Where backups do not agree about the checksum of a file, [`verify`](super::verify) shows which of them is damaged.
-//!   RocksDB takes the word of the newest.
-//! - A backup that is not good keeps the files that its text names, and where the text cannot be read, or is of a later
-//!   release, no shared file is let go of: what a later release or a repair needs is not ours to remove. RocksDB removes
-//!   them with the next write.
+//! - Where backups do not agree about the checksum of a file, [`verify`](super::verify) shows which of them is
+//!   damaged. RocksDB takes the word of the newest.
+//! - A backup that is not good keeps the files that its text names, and where the text cannot be read, or is of a
+//!   later release, no shared file is let go of: what a later release or a repair needs is not ours to remove. RocksDB
+//!   removes them with the next write.
 
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_format::backup::{BackupFileName, BackupMeta, BackupPlace, META_DIRECTORY, backup_id_of};
@@ -84,9 +84,11 @@ impl Catalog {
 
     /// Reads the directory again if another engine has changed it.
     pub(super) fn refresh(&mut self, files: &dyn FileSystem, directory: &Path) -> Result<()> {
-        if fingerprint_of(files, directory)? == self.fingerprint {
-            return Ok(());
-        }
+        if fingerprint_of(files, directory)? == self.fingerprint { Ok(()) } else { self.reload(files, directory) }
+    }
+
+    /// Reads the directory again, before files are removed that none of its backups names.
+    pub(super) fn reload(&mut self, files: &dyn FileSystem, directory: &Path) -> Result<()> {
         let newest_id = self.newest_id;
         *self = Self::load(files, directory, u32::MAX)?;
         self.newest_id = self.newest_id.max(newest_id);

@@ -9,14 +9,15 @@
 //! ```
 //!
 //! Invariants:
-//! - What `live_files_storage_info` lists is one state of the database, and the hold keeps it there while it is copied.
+//! - What `live_files_storage_info` lists is one state of the database, and the hold keeps it there while it is
+//!   copied.
 //! - Only files that never change again are shared. A blob file that grows is private.
 //! - A file that the directory has, and that no good backup names, is copied again over it: nothing says that it is
 //!   whole.
 //! - A failure removes what was begun, as far as that works; the rest goes with the next write.
 
 use super::catalog::{KnownFile, size_in_name};
-use super::identity::session_id_of;
+use super::identity::run_id_of;
 use super::info::RemovalReport;
 use super::options::{CreateBackupOptions, ShareFilesNaming};
 use super::transfer::{Meter, Source, Transfer, Transferred, Transfers};
@@ -25,7 +26,7 @@ use ferrock_base::{Error, ErrorKind, Result, SequenceNumber, Temperature};
 use ferrock_engine::{Db, FileKind, FlushOptions, LiveFileStorageInfo, LiveFilesStorageOptions};
 use ferrock_format::backup::{
     BackupMeta, BackupMetaFile, MAX_APP_METADATA_BYTES, META_DIRECTORY, PRIVATE_DIRECTORY, SHARED_CHECKSUM_DIRECTORY,
-    SHARED_DIRECTORY, name_with_checksum, name_with_session, private_directory, unfinished,
+    SHARED_DIRECTORY, name_with_checksum, name_with_run, private_directory, unfinished,
 };
 use ferrock_vfs::{FileSystem, WritableOptions};
 use std::collections::HashMap;
@@ -86,10 +87,10 @@ impl BackupEngine {
     /// ```
     ///
     /// # Errors
-    /// `Incomplete` when stopped; `InvalidArgument` for too much metadata; `NotSupported` for an engine or a database that
-    /// only reads; `Busy` when another engine writes to the directory; `Corruption` when a file of the database or of the
-    /// directory is not what it has to be; those of the file systems. There is no new backup then, and the others are as
-    /// they were.
+    /// `Incomplete` when stopped; `InvalidArgument` for too much metadata; `NotSupported` for an engine or a database
+    /// that only reads; `Busy` when another engine writes to the directory; `Corruption` when a file of the database
+    /// or of the directory is not what it has to be; those of the file systems. There is no new backup then, and the
+    /// others are as they were.
     pub fn create_backup(&self, db: &Db, options: &CreateBackupOptions) -> Result<u32> {
         self.check_stopped()?;
         if options.app_metadata.len() > MAX_APP_METADATA_BYTES {
@@ -189,7 +190,7 @@ impl BackupEngine {
                 (false, _) => format!("{}/{}", private_directory(id), source.relative_filename),
                 (true, false) => format!("{SHARED_DIRECTORY}/{}", source.relative_filename),
                 // Those without a run of the database get their names when their checksums are known.
-                (true, true) => self.name_by_session(&transfers.from, &source)?.unwrap_or_default(),
+                (true, true) => self.name_by_run(&transfers.from, &source)?.unwrap_or_default(),
             };
             let crc32c = recorded_checksum(&source);
             planned.push(Planned { source, name, crc32c, is_there: false, is_excluded: false, is_shared });
@@ -201,14 +202,14 @@ impl BackupEngine {
         Ok(planned)
     }
 
-    fn name_by_session(&self, files: &Arc<dyn FileSystem>, source: &LiveFileStorageInfo) -> Result<Option<String>> {
+    fn name_by_run(&self, files: &Arc<dyn FileSystem>, source: &LiveFileStorageInfo) -> Result<Option<String>> {
         let naming = self.options.share_files_with_checksum_naming;
         if source.kind != FileKind::Table || naming == ShareFilesNaming::Checksum {
             return Ok(None);
         }
-        let Some(session) = session_id_of(files, &source.path())? else { return Ok(None) };
-        let size = (naming == ShareFilesNaming::SessionAndSize).then_some(source.size_bytes);
-        let name = name_with_session(&source.relative_filename, &session, size);
+        let Some(run) = run_id_of(files, &source.path())? else { return Ok(None) };
+        let size = (naming == ShareFilesNaming::DbSessionIdAndSize).then_some(source.size_bytes);
+        let name = name_with_run(&source.relative_filename, &run, size);
         Ok(Some(format!("{SHARED_CHECKSUM_DIRECTORY}/{name}")))
     }
 

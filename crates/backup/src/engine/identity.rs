@@ -11,7 +11,7 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// `Corruption` for a file that is no table, or whose properties are damaged; `Io` when it cannot be read.
-pub(super) fn session_id_of(files: &Arc<dyn FileSystem>, path: &Path) -> Result<Option<String>> {
+pub(super) fn run_id_of(files: &Arc<dyn FileSystem>, path: &Path) -> Result<Option<String>> {
     let file = files.open_random_access(path, &RandomAccessOptions::default())?;
     // No key is compared.
     let comparator = InternalComparator::new(Comparator::Bytewise);

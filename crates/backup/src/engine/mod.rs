@@ -1,10 +1,9 @@
 //! Backups: many states of a database in one directory, which share what they have in common.
 //!
 //! ```text
-//! create   hold files --> list --> what is not there yet --> private/N/.., shared_checksum/.*.tmp --rename--> final names
-//!                                       |                                                            |
-//!                                threads copy, with checksums             directories are synced, then meta/.N.tmp -->
-//!                                                                         meta/N, synced: the backup is there
+//! create   hold files --> list --> what is not there yet --> private/N/.., shared_checksum/.*.tmp
+//!                 threads copy, with checksums --> renamed to their final names --> directories synced
+//!                 meta/.N.tmp --> meta/N, synced: the backup is there
 //! restore  CURRENT removed --> MANIFEST --> the other files --> directories synced --> CURRENT: the database is there
 //! delete   meta/N removed, synced --> files that nothing names
 //! ```
@@ -19,8 +18,8 @@
 //! | `restore_plan.rs` | which files a restored database gets, and which it has |
 //!
 //! Invariants:
-//! - A backup is there when its description is (`meta/N`), which is renamed into place when everything that it names is
-//!   durable. So a crash leaves it whole, or leaves files that nothing names, which the next write removes.
+//! - A backup is there when its description is (`meta/N`), which is renamed into place when everything that it names
+//!   is durable. So a crash leaves it whole, or leaves files that nothing names, which the next write removes.
 //! - A shared file is never changed: it gets its name by a rename, when it is whole.
 //! - Reads of one engine run beside each other, and wait for its writes. Writes of several engines, also of other
 //!   processes, exclude each other by the file LOCK; each looks first whether another one has changed the directory.
@@ -136,7 +135,8 @@ impl BackupEngine {
     /// `max_valid_backups_to_open` are there.
     ///
     /// # Errors
-    /// `NotFound` when there is no such directory; `InvalidArgument` with `destroy_old_data`; as of [`open`](Self::open).
+    /// `NotFound` when there is no such directory; `InvalidArgument` with `destroy_old_data`; as of
+    /// [`open`](Self::open).
     pub fn open_read_only(options: BackupEngineOptions) -> Result<Self> {
         options.validate()?;
         if options.destroy_old_data {
@@ -271,14 +271,23 @@ fn make_directories(files: &dyn FileSystem, options: &BackupEngineOptions) -> Re
         (true, false) => Some(SHARED_DIRECTORY),
         (false, _) => None,
     };
+    make_directory(files, &options.backup_dir, options.sync)?;
     for name in [Some(PRIVATE_DIRECTORY), shared, Some(META_DIRECTORY)].into_iter().flatten() {
         files.create_dir_all(&options.backup_dir.join(name))?;
     }
-    if options.sync {
-        files.sync_dir(&options.backup_dir)?;
-        files.sync_dir(parent_of(&options.backup_dir))?;
+    if options.sync { files.sync_dir(&options.backup_dir) } else { Ok(()) }
+}
+
+/// Makes a directory and those above it, durably when that is asked for.
+fn make_directory(files: &dyn FileSystem, directory: &Path, is_synced: bool) -> Result<()> {
+    let mut above = vec![parent_of(directory)];
+    while let Some(&last) = above.last()
+        && !files.exists(last)?
+    {
+        above.push(parent_of(last));
     }
-    Ok(())
+    files.create_dir_all(directory)?;
+    if is_synced { above.into_iter().try_for_each(|directory| files.sync_dir(directory)) } else { Ok(()) }
 }
 
 /// The directory above, which is the current one for a name alone.

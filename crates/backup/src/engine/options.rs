@@ -5,7 +5,7 @@ use ferrock_base::clock::{Clock, SystemClock};
 use ferrock_base::thread::{Spawner, StdSpawner};
 use ferrock_base::{Error, Result};
 use ferrock_format::backup::NEWEST_SCHEMA;
-use ferrock_vfs::{FileSystem, PosixFileSystem, RateLimiter, TokenBucket};
+use ferrock_vfs::{FileSystem, RateLimiter, TokenBucket, default_file_system};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,15 +25,15 @@ pub enum ShareFilesNaming {
     /// `000012_<CRC32C>_<bytes>.sst`, RocksDB's `kLegacyCrc32cAndFileSize`: every backup reads every table.
     Checksum,
     /// `000012_s<id of the run>.sst`, RocksDB's `kUseDbSessionId`.
-    Session,
+    DbSessionId,
     /// `000012_s<id of the run>_<bytes>.sst`: the former with `kFlagIncludeFileSize`.
     #[default]
-    SessionAndSize,
+    DbSessionIdAndSize,
 }
 
 impl ShareFilesNaming {
     const CHECKSUM_BITS: u32 = 1;
-    const SESSION_BITS: u32 = 2;
+    const RUN_BITS: u32 = 2;
     const SIZE_FLAG: u32 = 1 << 31;
 
     /// The number that RocksDB has for it.
@@ -41,8 +41,8 @@ impl ShareFilesNaming {
     pub fn bits(self) -> u32 {
         match self {
             Self::Checksum => Self::CHECKSUM_BITS,
-            Self::Session => Self::SESSION_BITS,
-            Self::SessionAndSize => Self::SESSION_BITS | Self::SIZE_FLAG,
+            Self::DbSessionId => Self::RUN_BITS,
+            Self::DbSessionIdAndSize => Self::RUN_BITS | Self::SIZE_FLAG,
         }
     }
 
@@ -53,10 +53,11 @@ impl ShareFilesNaming {
     pub fn from_bits(bits: u32) -> Result<Self> {
         match bits & !Self::SIZE_FLAG {
             Self::CHECKSUM_BITS => Ok(Self::Checksum),
-            Self::SESSION_BITS if bits & Self::SIZE_FLAG != 0 => Ok(Self::SessionAndSize),
-            Self::SESSION_BITS => Ok(Self::Session),
+            Self::RUN_BITS if bits & Self::SIZE_FLAG != 0 => Ok(Self::DbSessionIdAndSize),
+            Self::RUN_BITS => Ok(Self::DbSessionId),
             _ => Err(Error::invalid_argument(format!(
-                "share_files_with_checksum_naming = {bits}: it is 1 (checksum), 2 (session), or 2 with bit 31 (and size)"
+                "share_files_with_checksum_naming = {bits}: it is 1 (checksum), 2 (id of the run), or 2 with bit 31 \
+                 (and size)"
             ))),
         }
     }
@@ -119,7 +120,7 @@ impl BackupEngineOptions {
     /// The defaults, which are RocksDB's, for a directory.
     #[must_use]
     pub fn new(backup_dir: impl AsRef<Path>) -> Self {
-        let files: Arc<dyn FileSystem> = Arc::new(PosixFileSystem::new());
+        let files = default_file_system();
         Self {
             backup_dir: backup_dir.as_ref().to_path_buf(),
             backup_file_system: Arc::clone(&files),
@@ -214,7 +215,8 @@ impl fmt::Debug for BackupEngineOptions {
     }
 }
 
-/// Is told how far a copy is, by any of the threads that copy, one at a time.
+/// Is told how far a copy is, by any of the threads that copy, one at a time. Of the engine it may call
+/// [`stop_backup`](super::BackupEngine::stop_backup) alone: everything else waits for the copy.
 pub type ProgressCallback = Arc<dyn Fn(CopyProgress) + Send + Sync>;
 
 /// Says, of a name below the backup directory, whether a backup does without the file.
@@ -223,11 +225,11 @@ pub type ExcludeFilesCallback = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 /// How one backup is made.
 #[derive(Clone, Default)]
 pub struct CreateBackupOptions {
-    /// Memtables are flushed first, and no log is needed for what was written before. Writes that went to no log are in
-    /// the backup only then.
+    /// Memtables are flushed first, and no log is needed for what was written before. Writes that went to no log are
+    /// in the backup only then.
     pub flush_before_backup: bool,
-    /// With `flush_before_backup`: the families are flushed as one, so that a backup without logs has the same writes in
-    /// all of them.
+    /// With `flush_before_backup`: the families are flushed as one, so that a backup without logs has the same writes
+    /// in all of them.
     pub atomic_flush: bool,
     /// Up to 1 MiB for the program that makes the backup.
     pub app_metadata: Vec<u8>,

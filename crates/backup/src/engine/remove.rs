@@ -25,9 +25,9 @@ impl BackupEngine {
     /// Removes a backup, good or not, and the files that no other one needs.
     ///
     /// # Errors
-    /// `NotFound`; `NotSupported` for an engine that only reads; `Busy` when another one writes to the directory; those
-    /// of the file system. The backup is gone as a whole or is there as a whole; what is left of its files goes with the
-    /// next write.
+    /// `NotFound`; `NotSupported` for an engine that only reads; `Busy` when another one writes to the directory;
+    /// those of the file system. The backup is gone as a whole or is there as a whole; what is left of its files goes
+    /// with the next write.
     pub fn delete_backup(&self, id: u32) -> Result<RemovalReport> {
         let mut writing = self.begin_write()?;
         if !writing.state.catalog.ids().contains(&id) {
@@ -64,8 +64,8 @@ impl BackupEngine {
         self.remove_backups(&mut writing, &ids[..surplus])
     }
 
-    /// Removes what is left of backups that were not completed, or not removed completely. Every first write of an engine
-    /// does so as well.
+    /// Removes what is left of backups that were not completed, or not removed completely. Every first write of an
+    /// engine does so as well.
     ///
     /// # Errors
     /// As of [`delete_backup`](Self::delete_backup).
@@ -94,6 +94,7 @@ impl BackupEngine {
     /// Removes files that no backup needs.
     pub(super) fn collect_garbage(&self, writing: &mut Writing) -> Result<RemovalReport> {
         writing.state.needs_clean_up = true;
+        writing.state.catalog.reload(&*self.options.backup_file_system, &self.options.backup_dir)?;
         let catalog = &writing.state.catalog;
         let mut report = RemovalReport { kept_for: catalog.unreadable(), ..RemovalReport::default() };
         self.remove_unfinished_descriptions(&mut report)?;

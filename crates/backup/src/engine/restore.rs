@@ -14,13 +14,13 @@
 //! - A file has its name when it is whole, so a restore that was cut short is made again from the start, and may keep
 //!   what it has restored.
 //! - Only files that databases have are removed.
-//! - OPTIONS names the directory of the logs that was restored to, and none when that is the database's: the file of the
-//!   backup may name a living database's. It is the only file whose bytes are not those of the backup.
+//! - OPTIONS names the directory of the logs that was restored to, and none when that is the database's: the file of
+//!   the backup may name a living database's. It is the only file whose bytes are not those of the backup.
 
 use super::options::{ProgressCallback, RestoreOptions};
 use super::restore_plan::{RestoredFile, names_in_database};
 use super::transfer::{Meter, Source, Transfer};
-use super::{BackupEngine, parent_of};
+use super::{BackupEngine, make_directory};
 use crate::places::options_of_copy;
 use ferrock_base::checksum::crc32c;
 use ferrock_base::{Error, Result};
@@ -42,6 +42,20 @@ impl Target<'_> {
         if kind == FileKind::Log { self.wal_dir } else { self.db_dir }
     }
 
+    fn has_own_logs(&self) -> bool {
+        self.wal_dir != self.db_dir
+    }
+
+    /// Refuses a directory of logs that is a database.
+    fn check(&self, files: &dyn FileSystem) -> Result<()> {
+        if self.has_own_logs() && files.exists(&self.wal_dir.join(file_name::CURRENT))? {
+            let what = "the directory for the logs is a database: name another one; if it is the one restored to, \
+                        name it as that is named";
+            return Err(Error::invalid_argument(what).in_file(self.wal_dir));
+        }
+        Ok(())
+    }
+
     fn path_of(&self, file: &RestoredFile) -> PathBuf {
         self.directory_of(file.file.kind).join(&file.name)
     }
@@ -53,13 +67,13 @@ impl Target<'_> {
 }
 
 impl BackupEngine {
-    /// Makes the database of a backup: its files in `db_dir`, its logs in `wal_dir`, which may be the same. What databases
-    /// had there is removed, but for what `options` keep.
+    /// Makes the database of a backup: its files in `db_dir`, its logs in `wal_dir`, which may be the same. What
+    /// databases had there is removed, but for what `options` keep.
     ///
     /// # Errors
-    /// `NotFound` when there is no such backup, or one of its files is missing; `Corruption` when the backup is damaged;
-    /// `Busy` when the database is open; those of the file systems. Unless the error says that the backup is of no use,
-    /// the directory is no database afterwards: restore again.
+    /// `NotFound` when there is no such backup, or one of its files is missing; `Corruption` when the backup is
+    /// damaged; `Busy` when the database is open; those of the file systems. Unless the error says that the backup is
+    /// of no use, the directory is no database afterwards: restore again.
     pub fn restore_db_from_backup(
         &self,
         id: u32,
@@ -90,11 +104,9 @@ impl BackupEngine {
 
     fn restore(&self, mut files: Vec<RestoredFile>, target: &Target, options: &RestoreOptions) -> Result<()> {
         let to = &*self.options.db_file_system;
+        target.check(to)?;
         for directory in [target.db_dir, target.wal_dir] {
-            to.create_dir_all(directory)?;
-            if self.options.sync {
-                to.sync_dir(parent_of(directory))?;
-            }
+            make_directory(to, directory, self.options.sync)?;
         }
         let _lock = to.lock_file(&target.db_dir.join(file_name::LOCK))?;
         if options.keep_log_files {
@@ -163,11 +175,16 @@ impl BackupEngine {
                 || kind == Some(FileKind::Lock)
                 || keep_log_files && kind == Some(FileKind::Log)
         };
-        let directories = [Some(target.db_dir), Some(target.wal_dir).filter(|_| !keep_log_files), Some(&archive)];
-        for directory in directories.into_iter().flatten() {
-            for name in names_in_database(files, directory)?.iter().filter(|name| !stays(name)) {
-                remove_if_there(files, &directory.join(name))?;
-            }
+        // Where logs have a directory of their own, a database has no other files in it, but for our unfinished ones.
+        let is_of_logs = |name: &String| {
+            let kind = file_name::parse(name).map(|file| file.kind);
+            matches!(kind, Some(FileKind::Log | FileKind::Temp | FileKind::Trash))
+        };
+        for directory in [target.db_dir, target.wal_dir, &archive] {
+            let is_of_logs_alone = directory != target.db_dir;
+            let mut names = names_in_database(files, directory)?;
+            names.retain(|name| !stays(name) && (!is_of_logs_alone || is_of_logs(name)));
+            names.iter().try_for_each(|name| remove_if_there(files, &directory.join(name)))?;
         }
         Ok(())
     }
@@ -206,7 +223,7 @@ impl BackupEngine {
 /// The text of an OPTIONS file for the directories that a database is restored to.
 fn options_for(text: &[u8], target: &Target) -> Vec<u8> {
     let text = options_of_copy(text);
-    let wal_dir = target.wal_dir.to_str().filter(|_| target.wal_dir != target.db_dir);
+    let wal_dir = target.wal_dir.to_str().filter(|_| target.has_own_logs());
     let Some(wal_dir) = wal_dir else { return text };
     let mut placed = Vec::with_capacity(text.len() + wal_dir.len());
     for line in text.split_inclusive(|byte| *byte == b'\n') {

@@ -2,11 +2,11 @@
 
 use super::BackupEngine;
 use super::catalog::{Backup, Catalog, size_in_name};
-use super::identity::session_id_of;
+use super::identity::run_id_of;
 use super::options::RestoreMode;
 use super::transfer::Transfer;
 use ferrock_base::{Error, Result, Temperature};
-use ferrock_format::backup::{BackupFileName, SHARED_CHECKSUM_DIRECTORY, name_with_session};
+use ferrock_format::backup::{BackupFileName, SHARED_CHECKSUM_DIRECTORY, name_with_run};
 use ferrock_format::file_name::{self, FileKind, FileName};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -29,8 +29,8 @@ pub(super) struct RestoredFile {
 }
 
 impl BackupEngine {
-    /// The files of a backup. All of them are there: nothing of a database is touched for the sake of a backup that cannot
-    /// take its place.
+    /// The files of a backup. All of them are there: nothing of a database is touched for the sake of a backup that
+    /// cannot take its place.
     pub(super) fn files_to_restore(&self, id: u32, catalog: &Catalog) -> Result<Vec<RestoredFile>> {
         let backup = catalog.backup(id)?;
         let mut files = self.files_of(backup)?;
@@ -97,8 +97,8 @@ impl BackupEngine {
     pub(super) fn check_complete(&self, files: &[RestoredFile], kept: &HashSet<String>) -> Result<()> {
         let missing = files.iter().find(|file| file.is_elsewhere && !kept.contains(&file.name));
         missing.map_or(Ok(()), |file| {
-            let what = "the backup was made without this file, which is in another place: copy it here, or restore over a \
-                        database that has it, in the mode that keeps files by their session";
+            let what = "the backup was made without this file, which is elsewhere: copy it here, or restore over a \
+                        database that has it, in the mode that keeps files of the same run";
             Err(Error::invalid_argument(what).in_file(&file.from))
         })
     }
@@ -122,17 +122,17 @@ impl BackupEngine {
         let candidates: Vec<&RestoredFile> = files.iter().filter(is_data).filter(is_here).filter(is_as_large).collect();
         match mode {
             RestoreMode::PurgeAllFiles => Ok(HashSet::new()),
-            RestoreMode::KeepLatestDbSessionIdFiles => Ok(self.with_same_session(&candidates, db_dir)),
+            RestoreMode::KeepLatestDbSessionIdFiles => Ok(self.with_same_run(&candidates, db_dir)),
             RestoreMode::VerifyChecksum => self.with_same_checksum(&candidates, db_dir),
         }
     }
 
-    fn with_same_session(&self, candidates: &[&RestoredFile], db_dir: &Path) -> HashSet<String> {
+    fn with_same_run(&self, candidates: &[&RestoredFile], db_dir: &Path) -> HashSet<String> {
         let is_same = |file: &&&RestoredFile| {
             // One that cannot be read is replaced.
-            let session = session_id_of(&self.options.db_file_system, &db_dir.join(&file.name)).ok().flatten();
-            session.is_some_and(|session| {
-                let name = name_with_session(&file.name, &session, Some(file.size_bytes));
+            let run = run_id_of(&self.options.db_file_system, &db_dir.join(&file.name)).ok().flatten();
+            run.is_some_and(|run| {
+                let name = name_with_run(&file.name, &run, Some(file.size_bytes));
                 file.relative == format!("{SHARED_CHECKSUM_DIRECTORY}/{name}")
             })
         };

@@ -122,8 +122,8 @@ struct Run {
 }
 
 impl Transfers {
-    /// Transfers everything, or fails with the error of the first file of the plan that has one. Targets that were begun
-    /// are then left for the caller to remove.
+    /// Transfers everything, or fails with the error of the first file of the plan that has one. Targets that were
+    /// begun are then left for the caller to remove.
     pub(super) fn run(&self, plan: Vec<Transfer>) -> Result<Vec<Transferred>> {
         let results = Mutex::new(plan.iter().map(|_| None).collect());
         let threads = (self.threads as usize).min(plan.len());

@@ -9,8 +9,8 @@ impl BackupEngine {
     /// them; with `checksums` also their bytes, all of which are read.
     ///
     /// # Errors
-    /// `NotFound` when there is no such backup or a file is missing; `Corruption` naming the first file that is damaged;
-    /// those of the file system.
+    /// `NotFound` when there is no such backup or a file is missing; `Corruption` naming the first file that is
+    /// damaged; those of the file system.
     pub fn verify_backup(&self, id: u32, checksums: bool) -> Result<()> {
         let state = self.state.read();
         let backup = state.catalog.backup(id)?;

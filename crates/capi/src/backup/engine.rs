@@ -141,9 +141,10 @@ c_fallible! {
         restore_options: *const rocksdb_restore_options_t,
     ) {
         // SAFETY: the contract.
-        let (be, db, logs, options) = unsafe {
-            (borrow(be, "backup engine")?, memory::path(db_dir)?, memory::path(wal_dir)?, self::restore_options(restore_options)?)
-        };
+        let (be, db, logs) =
+            unsafe { (borrow(be, "backup engine")?, memory::path(db_dir)?, memory::path(wal_dir)?) };
+        // SAFETY: the contract.
+        let options = unsafe { self::restore_options(restore_options)? };
         be.engine.restore_db_from_latest_backup(db, logs, &options).map(|_| ())
     }
 
@@ -156,9 +157,10 @@ c_fallible! {
         backup_id: u32,
     ) {
         // SAFETY: the contract.
-        let (be, db, logs, options) = unsafe {
-            (borrow(be, "backup engine")?, memory::path(db_dir)?, memory::path(wal_dir)?, self::restore_options(restore_options)?)
-        };
+        let (be, db, logs) =
+            unsafe { (borrow(be, "backup engine")?, memory::path(db_dir)?, memory::path(wal_dir)?) };
+        // SAFETY: the contract.
+        let options = unsafe { self::restore_options(restore_options)? };
         be.engine.restore_db_from_backup(backup_id, db, logs, &options)
     }
 }

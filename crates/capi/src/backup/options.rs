@@ -112,7 +112,7 @@ c_functions! {
         // SAFETY: the contract.
         let (options, env) = unsafe { (options.as_mut(), env.as_ref()) };
         if let Some(options) = options {
-            let machine = || Arc::new(ferrock_vfs::PosixFileSystem::new()) as Arc<dyn FileSystem>;
+            let machine = ferrock_vfs::default_file_system;
             options.file_system = env.map(|env| env.file_system().unwrap_or_else(machine));
         }
     }
@@ -345,7 +345,7 @@ kept_options! {
         / rocksdb_create_backup_options_get_background_thread_cpu_priority;
 }
 
-const KEEP_LATEST_SESSION: c_int = 1;
+const KEEP_LATEST_RUN: c_int = 1;
 const VERIFY_CHECKSUM: c_int = 2;
 const PURGE_ALL_FILES: c_int = 0xFFFF;
 
@@ -360,11 +360,12 @@ impl rocksdb_restore_options_t {
     /// `Invalid argument` for a mode that is none.
     pub(super) fn restore_options(&self) -> Result<RestoreOptions> {
         let mode = match self.mode {
-            KEEP_LATEST_SESSION => RestoreMode::KeepLatestDbSessionIdFiles,
+            KEEP_LATEST_RUN => RestoreMode::KeepLatestDbSessionIdFiles,
             VERIFY_CHECKSUM => RestoreMode::VerifyChecksum,
             PURGE_ALL_FILES => RestoreMode::PurgeAllFiles,
             mode => {
-                let what = format!("restore mode {mode}: it is 1 (keep by session), 2 (verify) or 65535 (purge)");
+                let what =
+                    format!("restore mode {mode}: it is 1 (keep files of the same run), 2 (verify) or 65535 (purge)");
                 return Err(Error::invalid_argument(what));
             }
         };

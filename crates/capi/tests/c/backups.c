@@ -150,7 +150,7 @@ static void test_life(const char* directory) {
     rocksdb_restore_options_set_mode(restore, 65535);
     /* An open database is not restored over. */
     rocksdb_backup_engine_restore_db_from_latest_backup(be, path, path, restore, &err);
-    FAILED("IO error", "lock");
+    FAILED("Resource busy", "lock");
   }
   rocksdb_restore_options_destroy(restore);
 

@@ -79,8 +79,8 @@ fn bytes_of_a_second_backup(naming: Option<ShareFilesNaming>, checksums: bool) -
 fn every_naming_shares_and_none_shares_nothing() {
     for (naming, part) in [
         (ShareFilesNaming::Checksum, "shared_checksum/"),
-        (ShareFilesNaming::Session, "shared_checksum/"),
-        (ShareFilesNaming::SessionAndSize, "shared_checksum/"),
+        (ShareFilesNaming::DbSessionId, "shared_checksum/"),
+        (ShareFilesNaming::DbSessionIdAndSize, "shared_checksum/"),
     ] {
         let (bytes, names) = bytes_of_a_second_backup(Some(naming), true);
         assert_eq!(bytes, 0, "{naming:?}");
@@ -88,8 +88,8 @@ fn every_naming_shares_and_none_shares_nothing() {
         let parts: Vec<&str> = table.strip_prefix(part).unwrap().trim_end_matches(".sst").split('_').collect();
         match naming {
             ShareFilesNaming::Checksum => assert!(parts.len() == 3 && parts[1].parse::<u32>().is_ok(), "{table}"),
-            ShareFilesNaming::Session => assert!(parts.len() == 2 && parts[1].len() == 21, "{table}"),
-            ShareFilesNaming::SessionAndSize => assert!(parts.len() == 3 && parts[1].len() == 21, "{table}"),
+            ShareFilesNaming::DbSessionId => assert!(parts.len() == 2 && parts[1].len() == 21, "{table}"),
+            ShareFilesNaming::DbSessionIdAndSize => assert!(parts.len() == 3 && parts[1].len() == 21, "{table}"),
         }
         assert_eq!(ShareFilesNaming::from_bits(naming.bits()).unwrap(), naming);
     }

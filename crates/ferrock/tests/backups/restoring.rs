@@ -121,6 +121,36 @@ fn a_database_with_a_directory_of_logs_is_restored_beside_its_origin() {
     logs.clone_into(&mut options.wal_dir);
     let (db, families) = open_at(&world.files, TARGET, options).unwrap();
     assert_eq!(contents_of(&db, &families), expected);
+    drop((db, families));
+    // Another database is no place for logs, and what logs are not stays in theirs.
+    let error = engine.restore_db_from_backup(id, "/data/new", TARGET, &RestoreOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    for name in ["000099.log", "000098.dbtmp", "OPTIONS-000007", "archive/000001.log"] {
+        world.files.create_dir_all(&Path::new(logs).join("archive")).unwrap();
+        ferrock_vfs::write_file_synced(&world.files, &Path::new(logs).join(name), b"").unwrap();
+    }
+    engine.restore_db_from_backup(id, TARGET, logs, &RestoreOptions::default()).unwrap();
+    let left = world.files.children(Path::new(logs)).unwrap();
+    assert!(left.contains(&"OPTIONS-000007".to_owned()) && !left.contains(&"000099.log".to_owned()), "{left:?}");
+    assert!(!left.contains(&"000098.dbtmp".to_owned()), "{left:?}");
+    assert!(world.files.children(&Path::new(logs).join("archive")).unwrap().is_empty());
+}
+
+#[test]
+fn directories_that_are_made_survive_a_power_failure() {
+    let world = World::new();
+    world.write(0..20, "value");
+    let mut options = engine_options(&world.files);
+    options.backup_dir = "/data/some/where/backups".into();
+    let engine = BackupEngine::open(options.clone()).unwrap();
+    let id = world.back_up(&engine);
+    let target = "/data/any/where/target";
+    engine.restore_db_from_backup(id, target, target, &RestoreOptions::default()).unwrap();
+    let files = world.files.crash_clone(ferrock_vfs::CrashPolicy::KeepNothingUnsynced);
+    assert_eq!(contents_at(&files, target).unwrap(), world.contents());
+    options.backup_file_system = Arc::new(files.clone());
+    options.db_file_system = Arc::new(files);
+    BackupEngine::open_read_only(options).unwrap().verify_backup(id, true).unwrap();
 }
 
 #[test]

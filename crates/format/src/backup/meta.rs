@@ -14,8 +14,8 @@
 //! <name> <value>
 //! ```
 //!
-//! Every line ends in a newline. Fields whose names begin with `ni::` must not be passed over by a reader that does not
-//! know them; all others may. Versions from 3 on are for readers yet to come, and are refused.
+//! Every line ends in a newline. Fields whose names begin with `ni::` must not be passed over by a reader that does
+//! not know them; all others may. Versions from 3 on are for readers yet to come, and are refused.
 //!
 //! Stricter than RocksDB, which reads what is there of a number: a last line without its newline is a file that was
 //! cut, and a number with other characters is a damaged one.
@@ -71,8 +71,8 @@ impl BackupMeta {
     /// The text of a version of the schema, 1 or 2.
     ///
     /// # Errors
-    /// `InvalidArgument` for version 0, and where version 1 cannot say what there is to say: a file without checksum, a
-    /// file that was left out; `NotSupported` for versions that are not known.
+    /// `InvalidArgument` for version 0, and where version 1 cannot say what there is to say: a file without checksum,
+    /// a file that was left out; `NotSupported` for versions that are not known.
     pub fn encode(&self, schema_version: u32) -> Result<Vec<u8>> {
         check_schema(schema_version)?;
         if schema_version == 1 && !self.excluded.is_empty() {

@@ -17,5 +17,5 @@ mod name;
 pub use meta::{BackupMeta, BackupMetaFile, MAX_APP_METADATA_BYTES, NEWEST_SCHEMA};
 pub use name::{
     BackupFileName, BackupPlace, META_DIRECTORY, PRIVATE_DIRECTORY, SHARED_CHECKSUM_DIRECTORY, SHARED_DIRECTORY,
-    backup_id_of, is_unfinished, name_with_checksum, name_with_session, private_directory, unfinished,
+    backup_id_of, is_unfinished, name_with_checksum, name_with_run, private_directory, unfinished,
 };

@@ -123,12 +123,12 @@ pub fn name_with_checksum(in_database: &str, crc32c: u32, size_bytes: u64) -> St
     with_identity(in_database, &format!("{crc32c}_{size_bytes}"))
 }
 
-/// The name in `shared_checksum` of a table that the run `session_id` of a database wrote.
+/// The name in `shared_checksum` of a table that the run `run_id` of a database wrote.
 #[must_use]
-pub fn name_with_session(in_database: &str, session_id: &str, size_bytes: Option<u64>) -> String {
+pub fn name_with_run(in_database: &str, run_id: &str, size_bytes: Option<u64>) -> String {
     match size_bytes {
-        Some(size) => with_identity(in_database, &format!("s{session_id}_{size}")),
-        None => with_identity(in_database, &format!("s{session_id}")),
+        Some(size) => with_identity(in_database, &format!("s{run_id}_{size}")),
+        None => with_identity(in_database, &format!("s{run_id}")),
     }
 }
 
@@ -190,9 +190,9 @@ mod tests {
             assert_eq!(BackupFileName::parse(text), Some(expected), "{text}");
         }
         assert_eq!(name_with_checksum("000010.blob", 1_240_311_344, 17062), "000010_1240311344_17062.blob");
-        let session = "F331XSPWCU7TM1MP1CJZ";
-        assert_eq!(name_with_session("000009.sst", session, Some(2484)), "000009_sF331XSPWCU7TM1MP1CJZ_2484.sst");
-        assert_eq!(name_with_session("000009.sst", session, None), "000009_sF331XSPWCU7TM1MP1CJZ.sst");
+        let run = "F331XSPWCU7TM1MP1CJZ";
+        assert_eq!(name_with_run("000009.sst", run, Some(2484)), "000009_sF331XSPWCU7TM1MP1CJZ_2484.sst");
+        assert_eq!(name_with_run("000009.sst", run, None), "000009_sF331XSPWCU7TM1MP1CJZ.sst");
     }
 
     #[test]
