@@ -6,7 +6,8 @@
 //! Random bytes seldom have the right checksum, so where one guards a decoder the function either repairs it first
 //! (see [`repair`]) or feeds the layer below it directly.
 //!
-//! Selecting an option takes a byte from the *front* of the input, so that seeds stay readable: `option byte, payload`.
+//! Selecting an option takes a byte from the *front* of the input, so that seeds stay readable: `option byte,
+//! payload`.
 
 mod blocks;
 mod codecs;
@@ -19,7 +20,7 @@ mod wide;
 pub use blocks::{block_data, block_index, decompress, filter, footer, properties, row_bounds};
 pub use database::{db_open, manifest, plain_table, table, wal};
 pub use memtable::memtable;
-pub use records::{compaction_service, file_name, log_reader, options_file, values, version_edit, write_batch};
+pub use records::{backup_meta, compaction_service, file_name, log_reader, options_file, values, version_edit, write_batch};
 pub use wide::wide;
 
 /// Takes the option byte off the front.

@@ -11,6 +11,7 @@ use ferrock_format::current_file::{decode_current, decode_identity, encode_curre
 use ferrock_format::file_name;
 use ferrock_format::filter::FilterPolicy;
 use ferrock_format::log::{LogEvent, LogReader, SliceSource, WalRecoveryMode};
+use ferrock_format::backup::{BackupFileName, BackupMeta};
 use ferrock_format::options_file::{OptionsFile, value};
 use ferrock_format::version_edit::{AtomicGroupBuffer, VersionEdit};
 use ferrock_format::wide_column::{decode_entity, default_column, encode_entity};
@@ -116,6 +117,19 @@ pub fn compaction_service(data: &[u8]) {
     if let Ok(result) = CompactionServiceResult::decode(data) {
         let again = CompactionServiceResult::decode(&result.encode()).expect("our own");
         assert_eq!((again.output_files, again.stats), (result.output_files, result.stats));
+    }
+}
+
+/// The description of a backup; an accepted one is written and read again.
+pub fn backup_meta(data: &[u8]) {
+    let Ok(meta) = BackupMeta::decode(data) else { return };
+    let mut written = meta.clone();
+    // No version that is written has these.
+    written.files.iter_mut().for_each(|file| file.size_bytes = None);
+    let text = written.encode(2).expect("version 2 can say everything");
+    assert_eq!(BackupMeta::decode(&text).expect("our own"), written);
+    for file in &meta.files {
+        BackupFileName::parse(&file.name).expect("names are checked");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Bytes from one file system to another: as fast as a rate limiter allows, with progress, until it is stopped.
 //!
-//! A copy of a file is synced before [`Copier::copy`] returns, so that syncing its directory makes it durable. A source
-//! that is shorter than it has to be is an error: it is no copy.
+//! A copy of a file is synced before [`Copier::copy`] returns (unless the caller wants none of it), so that syncing
+//! its directory makes it durable. A source that is shorter than it has to be is an error: it is no copy.
 
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_vfs::{FileSystem, IoPriority, RateLimiter, SequentialOptions, WritableOptions};
@@ -31,6 +31,10 @@ pub(crate) struct Copier {
     pub(crate) rate_limiter: Option<Arc<dyn RateLimiter>>,
     /// Set by another thread to end the copy.
     pub(crate) stop: Option<Arc<AtomicBool>>,
+    /// Copies are left to the operating system: after a power failure they may be gone.
+    pub(crate) leaves_unsynced: bool,
+    /// Bytes read and written at once; 0: [`CHUNK_BYTES`].
+    pub(crate) chunk_bytes: usize,
 }
 
 impl Copier {
@@ -47,8 +51,8 @@ impl Copier {
     /// copied, in order. Returns the bytes of the copy.
     ///
     /// # Errors
-    /// Those of the file systems; `Corruption` when the file is shorter; `Incomplete` when stopped. What was written is
-    /// left for the caller to remove.
+    /// Those of the file systems; `Corruption` when the file is shorter; `Incomplete` when stopped. What was written
+    /// is left for the caller to remove.
     pub(crate) fn copy(
         &self,
         (from_files, from): (&dyn FileSystem, &Path),
@@ -60,7 +64,7 @@ impl Copier {
         let mut source = from_files.open_sequential(from, &SequentialOptions::default())?;
         let mut target = to_files.create_writable(to, options)?;
         let mut left = length_bytes.unwrap_or(u64::MAX);
-        let mut buffer = vec![0; CHUNK_BYTES];
+        let mut buffer = vec![0; if self.chunk_bytes == 0 { CHUNK_BYTES } else { self.chunk_bytes }];
         while left > 0 {
             self.check()?;
             let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
@@ -79,7 +83,9 @@ impl Copier {
             let what = format!("{} bytes of {length}: the file is shorter than the database says", length - left);
             return Err(Error::corruption(what).in_file(from));
         }
-        target.sync()?;
+        if !self.leaves_unsynced {
+            target.sync()?;
+        }
         target.close()?;
         Ok(target.size())
     }
@@ -89,7 +95,9 @@ impl Copier {
         self.check()?;
         let mut file = files.create_writable(path, &WritableOptions::default())?;
         file.append(contents)?;
-        file.sync()?;
+        if !self.leaves_unsynced {
+            file.sync()?;
+        }
         file.close()
     }
 }

@@ -23,16 +23,22 @@
 //! |---|---|
 //! | `checkpoint.rs` | a copy in a directory: hard links of what never changes, copies of the rest |
 //! | `copying.rs` | bytes from one file system to another: rate, progress, stop |
+//! | `engine/` | many backups in one directory, as RocksDB's BackupEngine keeps them |
 //! | `places.rs` | OPTIONS of a copy, which must not name the directories of its origin |
 //!
 //! The crate uses the engine's public interface: `Db::hold_files` keeps the files where they are, and
-//! `Db::live_files_storage_info` says which of them, and how much of each, make the state of a moment. `docs/backup.md`
-//! has the formats and what a crash leaves.
+//! `Db::live_files_storage_info` says which of them, and how much of each, make the state of a moment.
+//! `docs/backup.md` has the formats and what a crash leaves.
 #![warn(missing_docs)]
 
 mod checkpoint;
 mod copying;
+mod engine;
 mod places;
 
 pub use checkpoint::{Checkpoint, CheckpointReport};
 pub use copying::CopyProgress;
+pub use engine::{
+    BackupEngine, BackupEngineOptions, BackupFileInfo, BackupInfo, CreateBackupOptions, ExcludeFilesCallback,
+    ProgressCallback, RemovalReport, RestoreMode, RestoreOptions, ShareFilesNaming,
+};

@@ -63,6 +63,11 @@ impl Database {
         Ok(Self { functions, family, database, write, synced_write, read, _options: options })
     }
 
+    /// The database, for a call.
+    pub(crate) fn object(&self) -> Object {
+        self.database.object()
+    }
+
     /// Writes a key; durably when the call returns, with `is_synced`.
     ///
     /// # Errors
@@ -116,8 +121,8 @@ impl Database {
         self.functions.batched_multi_get_cf.is_some()
     }
 
-    /// Appends the values of many keys to `values` one behind the other, and to `lengths` the length of each, `None` of
-    /// a key that is not there. A batch by `rocksdb_batched_multi_get_cf`.
+    /// Appends the values of many keys to `values` one behind the other, and to `lengths` the length of each, `None`
+    /// of a key that is not there. A batch by `rocksdb_batched_multi_get_cf`.
     ///
     /// # Errors
     /// The library's message about the first key that could not be read.

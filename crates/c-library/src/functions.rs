@@ -146,6 +146,33 @@ functions! {
         options_set_statistics_level: (Object, c_int);
         options_statistics_get_string: (Object) -> *mut c_char;
         readoptions_set_fill_cache: (Object, c_uchar);
+        backup_engine_options_create: (*const c_char) -> Object;
+        backup_engine_options_destroy: (Object);
+        backup_engine_options_set_share_table_files: (Object, c_uchar);
+        backup_engine_options_set_share_files_with_checksum: (Object, c_uchar);
+        backup_engine_options_set_share_files_with_checksum_naming: (Object, c_int);
+        backup_engine_options_set_backup_log_files: (Object, c_uchar);
+        backup_engine_options_set_schema_version: (Object, c_int);
+        backup_engine_open_opts: (Object, Object, ErrorSlot) -> Object;
+        backup_engine_close: (Object);
+        create_backup_options_create: () -> Object;
+        create_backup_options_destroy: (Object);
+        create_backup_options_set_flush_before_backup: (Object, c_uchar);
+        backup_engine_create_new_backup_with_metadata: (Object, Object, Object, *const c_char, usize, *mut u32,
+            ErrorSlot);
+        backup_engine_get_backup_info: (Object) -> Object;
+        backup_engine_info_destroy: (Object);
+        backup_engine_info_count: (Object) -> c_int;
+        backup_engine_info_backup_id: (Object, c_int) -> u32;
+        backup_engine_info_number_files: (Object, c_int) -> u32;
+        backup_engine_info_size: (Object, c_int) -> u64;
+        backup_engine_info_app_metadata: (Object, c_int, *mut usize) -> *const c_char;
+        backup_engine_verify_backup: (Object, u32, ErrorSlot);
+        restore_options_create: () -> Object;
+        restore_options_destroy: (Object);
+        restore_options_set_mode: (Object, c_int);
+        backup_engine_restore_db_from_backup: (Object, *const c_char, *const c_char, Object, u32, ErrorSlot);
+        backup_engine_purge_old_backups: (Object, u32, ErrorSlot);
     }
 }
 

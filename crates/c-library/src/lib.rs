@@ -5,17 +5,20 @@
 //! object.rs      what the library made and takes back; bytes that cross
 //! cursor.rs      an iterator of the library, safe to call
 //! database.rs    a database with one column family, safe to call: what a measurement needs
+//! backups.rs     a directory of backups of such databases, safe to call
 //! ```
 //!
-//! `ferrock compare` holds libraries side by side through [`Database`]; the interop rig, whose databases have families,
-//! snapshots and settings of every kind, calls [`Functions`] itself.
+//! `ferrock compare` holds libraries side by side through [`Database`]; the interop rig, whose databases have
+//! families, snapshots and settings of every kind, calls [`Functions`] itself.
 #![warn(missing_docs)]
 
+mod backups;
 mod cursor;
 mod database;
 mod functions;
 mod object;
 
+pub use backups::{BackupHow, BackupTold, Backups};
 pub use cursor::Cursor;
 pub use database::{Database, Rows};
 pub use functions::{ErrorSlot, Functions, Object, c_text};

@@ -15,6 +15,7 @@
 //! | `read_more`, `sizes`, `metadata`, `memory_usage`, `write_batch_parts` | the less common forms |
 //! | `event_listener` | listeners made of callbacks, infos of flushes and compactions, properties of tables |
 //! | `env`, `rate_limiter`, `cache`, `filter_policy` | components without callbacks |
+//! | `backup` | backups: engines, their options, what they tell |
 //! | `not_built` | every function whose feature is not built |
 //! | `comparator`, `merge_operator`, `compaction_filter`, `slice_transform` | components made of callbacks |
 //! | `function`, `error`, `memory`, `handle` | what every function is made with |
@@ -41,6 +42,7 @@
 #[macro_use]
 mod function;
 
+mod backup;
 mod cache;
 mod callback;
 mod checkpoint;

@@ -13,11 +13,18 @@ pub struct rocksdb_ratelimiter_t {
     limiter: Arc<dyn RateLimiter>,
 }
 
+impl rocksdb_ratelimiter_t {
+    /// The limiter, shared.
+    pub(crate) fn limiter(&self) -> Arc<dyn RateLimiter> {
+        Arc::clone(&self.limiter)
+    }
+}
+
 /// The longest refill period that a bucket has.
 const MOST_REFILL_US: i64 = 3_600_000_000;
 
-/// Numbers out of their bounds are brought into them: these functions report no error, and RocksDB's, which abort then,
-/// have no other answer either.
+/// Numbers out of their bounds are brought into them: these functions report no error, and RocksDB's, which abort
+/// then, have no other answer either.
 fn new_limiter(
     bytes_per_second: i64,
     refill_period_us: i64,

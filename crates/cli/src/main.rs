@@ -4,6 +4,8 @@
 //! main.rs     arguments -> subcommand -> exit code        output.rs   tables, JSON, progress, units: shared by all
 //! demo/       load, kill -9, recover, verify, compact     digest/     the content of a database, as hashes
 //! compact_worker.rs  compactions for a database of another process
+//! backup.rs   backups: making, listing, verifying, removing, restoring
+//! checkpoint.rs  a copy in a directory of its own
 //! inspect.rs  a page to look at a database
 //! plan/       what a database will cost, by simulation
 //! fast-forward: the cost of bounded reads; in the library, as another program measures another engine with it
@@ -16,6 +18,8 @@
 //! standard error, so that `--json` can be piped.
 #![warn(missing_docs)]
 
+mod backup;
+mod checkpoint;
 mod compact_worker;
 mod demo;
 mod digest;
@@ -44,6 +48,11 @@ Examples:
                                           did a migration keep everything?
   ferrock compact-worker --db /var/lib/app/db --jobs /var/lib/app/jobs
                                           run compactions for a database that another process has open
+  ferrock backup /var/lib/app/db /backups add a backup to a directory, as RocksDB's BackupEngine does
+  ferrock checkpoint /var/lib/app/db /var/lib/app/copy
+                                          a copy that opens by itself, of hard links where that is possible
+  ferrock restore /backups /var/lib/app/db
+                                          restore the newest one
   ferrock inspect /var/lib/app/db         look at levels, files, memory, options and LOG in a browser
   ferrock plan --data 100TB --cache 60GB  what would that cost to write, to read and to hold open?
   ferrock fast-forward --dir /mnt/nvme/ff how many reads does a row in the middle of a million rows take?
@@ -72,6 +81,14 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Print count, bytes and SHA-256 of everything a database holds, without writing to it.
     Digest(digest::DigestArgs),
+    /// Copy a database to a directory that opens by itself.
+    Checkpoint(checkpoint::CheckpointArgs),
+    /// Add a backup of a database to a directory of backups.
+    Backup(backup::BackupArgs),
+    /// List, verify or remove the backups of a directory.
+    Backups(backup::BackupsArgs),
+    /// Restore a database from a directory of backups.
+    Restore(backup::RestoreArgs),
     /// Run compactions for a database that another process has open.
     CompactWorker(compact_worker::WorkerArgs),
     /// Look at a database in a browser: levels, files, memory, stalls, caches, options, LOG.
@@ -105,6 +122,10 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Demo(args) => demo::run(&args),
         Command::Digest(args) => digest::run(&args),
+        Command::Checkpoint(args) => checkpoint::run(&args),
+        Command::Backup(args) => backup::backup(&args),
+        Command::Backups(args) => backup::backups(&args),
+        Command::Restore(args) => backup::restore(&args),
         Command::CompactWorker(args) => compact_worker::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Plan(args) => plan::run(&args),

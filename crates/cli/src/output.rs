@@ -52,6 +52,18 @@ pub(crate) fn progress(what: &'static str, total: u64) -> ProgressBar {
     style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style.progress_chars("=> ")))
 }
 
+/// A bar over bytes, whose number is told later; hidden if standard error is not a terminal.
+pub(crate) fn byte_progress(what: &'static str) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template(
+        "{msg:<12} [{bar:40}] {binary_bytes:>11} / {binary_total_bytes}  {binary_bytes_per_sec}",
+    );
+    let bar = ProgressBar::new(0).with_message(what);
+    style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style.progress_chars("=> ")))
+}
+
 /// A number of bytes with its unit.
 pub(crate) fn bytes(count: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];

@@ -43,3 +43,7 @@ struct ReadmeExamples;
 #[cfg(all(doctest, feature = "wide"))]
 #[doc = include_str!("../../../docs/wide.md")]
 struct WideGuideExamples;
+
+#[cfg(all(doctest, feature = "backup"))]
+#[doc = include_str!("../../../docs/backup.md")]
+struct BackupGuideExamples;

@@ -1,5 +1,8 @@
 //! The examples run to their end.
 
+#[cfg(feature = "backup")]
+#[path = "../examples/backups.rs"]
+mod backups;
 #[path = "../examples/batches_and_families.rs"]
 mod batches_and_families;
 #[path = "../examples/chat_history.rs"]
@@ -17,6 +20,12 @@ mod metrics;
 mod snapshots_and_iterators;
 #[path = "../examples/time_series.rs"]
 mod time_series;
+
+#[test]
+#[cfg(feature = "backup")]
+fn the_backups_run() {
+    backups::main().unwrap();
+}
 
 #[test]
 fn batches_and_families_run() {

@@ -1,6 +1,7 @@
 //! Bytes to structs of every file RocksDB defines. No I/O, no locks.
 #![warn(missing_docs)]
 
+pub mod backup;
 pub mod blob_file;
 pub mod blob_index;
 pub mod block;

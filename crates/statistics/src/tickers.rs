@@ -260,8 +260,8 @@ measures! {
         MemtableGarbageBytesAtFlush "rocksdb.memtable.garbage.bytes.at.flush" zero
             "not counted",
         VerifyChecksumReadBytes "rocksdb.verify_checksum.read.bytes" counts "Bytes of tables that `verify_checksum` read.",
-        BackupReadBytes "rocksdb.backup.read.bytes" zero "there is no such function",
-        BackupWriteBytes "rocksdb.backup.write.bytes" zero "there is no such function",
+        BackupReadBytes "rocksdb.backup.read.bytes" zero "not counted",
+        BackupWriteBytes "rocksdb.backup.write.bytes" zero "not counted",
         RemoteCompactReadBytes "rocksdb.remote.compact.read.bytes" counts
             "Bytes that compactions in other processes read.",
         RemoteCompactWriteBytes "rocksdb.remote.compact.write.bytes" counts

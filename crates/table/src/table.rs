@@ -5,7 +5,7 @@ use crate::blocks::PinnedBlock;
 #[cfg(any(test, feature = "test-kinds"))]
 use crate::entries_table::EntriesTable;
 use crate::plain::PlainTable;
-use crate::reader::open::{ByKind, open_by_kind};
+use crate::reader::open::{ByKind, footer_of, open_by_kind};
 use crate::reader::{
     Approach, BlockRead, BlockTable, LookupCounts, NeededBlock, NoCounts, RoundReads, ScanBounds, TableLookup,
     TableReadOptions, TableReaderParams,
@@ -14,6 +14,7 @@ use crate::table_iter::TableIter;
 use crate::value::ValueSource;
 use ferrock_base::range_tombstone::FragmentedRangeTombstones;
 use ferrock_base::{FileNumber, InternalComparator, LookupKey, ParsedInternalKey, Result};
+use ferrock_format::footer::TableKind;
 use ferrock_format::properties::TableProperties;
 use std::path::Path;
 use std::sync::Arc;
@@ -57,6 +58,18 @@ impl Table {
         match open_by_kind(params)? {
             ByKind::Block(table) => Ok(Self::Block(table)),
             ByKind::Plain(params, footer) => PlainTable::open(*params, &footer).map(Self::Plain),
+        }
+    }
+
+    /// The properties of a table of any kind, read without opening it. No key is looked at, so any order will do.
+    ///
+    /// # Errors
+    /// `Corruption` for a file that is no table or whose properties are damaged; `Io` when it cannot be read.
+    pub fn properties_of(params: &TableReaderParams) -> Result<TableProperties> {
+        let footer = footer_of(params)?;
+        match footer.kind {
+            TableKind::Plain => PlainTable::properties_of(params, &footer),
+            _ => BlockTable::properties_of(params),
         }
     }
 

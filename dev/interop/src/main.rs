@@ -8,6 +8,7 @@
 mod alike;
 mod answers;
 mod archive;
+mod backups;
 mod c_engine;
 mod check;
 mod counts;
@@ -83,6 +84,12 @@ enum Task {
         #[arg(long, default_value = "0..11", value_parser = parse_seeds)]
         seeds: RangeInclusive<u64>,
     },
+    /// Directories of backups to which Ferrock and RocksDB 11.8.1 add in turns, and which both verify and restore.
+    Backups {
+        /// Seeds: one, or FIRST..LAST, both included.
+        #[arg(long, default_value = "0..11", value_parser = parse_seeds)]
+        seeds: RangeInclusive<u64>,
+    },
     /// The same calls of the C interface to RocksDB 11.8.1 and to Ferrock's library, and their answers compared.
     Answers(AnswersArguments),
     /// One history under many sets of options, by RocksDB 11.8.1 and Ferrock's library, which must answer alike.
@@ -96,7 +103,8 @@ enum Task {
         #[arg(long, value_name = "PATH")]
         ferrock_library: Option<PathBuf>,
     },
-    /// Histories, answers, histories under many options, counts, tables, golden databases, rewritings and wide tables.
+    /// Histories, answers, histories under many options, counts, tables, golden databases, rewritings, wide tables
+    /// and backups.
     All(HistoriesArguments),
     #[command(hide = true)]
     AlikeCase(alike::Case),
@@ -145,6 +153,15 @@ enum Task {
         directory: PathBuf,
         #[arg(long, default_value_t = 0)]
         from_turn: usize,
+    },
+    #[command(hide = true)]
+    BackupsCase {
+        #[arg(long)]
+        seed: u64,
+        #[arg(long)]
+        directory: PathBuf,
+        #[arg(long)]
+        library: PathBuf,
     },
     #[command(hide = true)]
     WideCase {
@@ -281,8 +298,9 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             let tables = all_tables(&directory, library, &TablesArguments::default(), json)?;
             let rewritings = rewritings(&directory, library, "", json)?;
             let wide = wide_tables(&directory, library, 0..=11, json)?;
+            let backups = directories_of_backups(&directory, library, 0..=11, json)?;
             let golden = golden_databases(&directory, library, "", json)?;
-            Ok(golden && rewritings && tables && counts && answers && alike && histories && wide)
+            Ok(golden && backups && rewritings && tables && counts && answers && alike && histories && wide)
         }
         Task::Worker { release, library, ferrock_library, seed, directory, from_turn } => {
             let release = settings::Release::parse(&release)?;
@@ -311,6 +329,8 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             let outcome = answers::player::play(seed, &directory, &library);
             Ok(report::said(outcome.map(|()| serde_json::json!({"done": true}))))
         }
+        Task::Backups { seeds } => directories_of_backups(&directory, library, seeds, json),
+        Task::BackupsCase { seed, directory, library } => Ok(report::said(backups::play(seed, &directory, &library))),
         Task::Wide { seeds } => wide_tables(&directory, library, seeds, json),
         Task::WideCase { seed, directory, library } => Ok(report::said(wide::play(seed, &directory, &library))),
         Task::GoldenRewrite { directory } => Ok(report::said(golden::rewrite(&directory))),
@@ -429,6 +449,18 @@ fn wide_tables(
     let start = std::time::Instant::now();
     let results = wide::run(&fetched, &directory.join("wide"), seeds);
     Ok(report::wide_tables(&results, start.elapsed(), json))
+}
+
+fn directories_of_backups(
+    directory: &Path,
+    rocksdb_library: Option<&Path>,
+    seeds: RangeInclusive<u64>,
+    json: bool,
+) -> Result<bool, String> {
+    let fetched = fetch::fetch(directory, rocksdb_library)?;
+    let start = std::time::Instant::now();
+    let results = backups::run(&fetched, &directory.join("backups"), seeds);
+    Ok(report::backups(&results, start.elapsed(), json))
 }
 
 fn all_tables(

@@ -2,6 +2,7 @@
 
 use crate::alike::AlikeResult;
 use crate::answers::{self, AnswersResult};
+use crate::backups::BackupsResult;
 use crate::counts::Count;
 use crate::engine::Outcome;
 use crate::fetch::Fetched;
@@ -296,6 +297,31 @@ pub fn wide_tables(results: &[WideResult], took: Duration, json: bool) -> bool {
     println!(
         "wide tables: {} of {} failed; RocksDB saw {rows} rows as Ferrock wrote them, and Ferrock those of its tables; {:.1} s",
         failed,
+        results.len(),
+        took.as_secs_f64()
+    );
+    failed == 0
+}
+
+/// Backups; true when both libraries read all that both wrote.
+pub fn backups(results: &[BackupsResult], took: Duration, json: bool) -> bool {
+    let failed = results.iter().filter(|result| result.outcome.is_err()).count();
+    if json {
+        let cases = results.iter().map(|result| match &result.outcome {
+            Ok(restores) => json!({"seed": result.seed, "restores": restores}),
+            Err(failure) => json!({"seed": result.seed, "failure": failure}),
+        });
+        println!("{}", json!({"backups": cases.collect::<Vec<_>>(), "seconds": took.as_secs_f64()}));
+        return failed == 0;
+    }
+    for result in results {
+        if let Err(failure) = &result.outcome {
+            println!("backups of seed {}: {failure}", result.seed);
+        }
+    }
+    let restores: u64 = results.iter().filter_map(|result| result.outcome.as_ref().ok()).sum();
+    println!(
+        "backups: {failed} of {} directories failed; {restores} restores by Ferrock and RocksDB, of backups by both; {:.1} s",
         results.len(),
         took.as_secs_f64()
     );

@@ -71,6 +71,11 @@ fn maintenance() {
 }
 
 #[test]
+fn backups() {
+    check("backups");
+}
+
+#[test]
 fn compactions() {
     check("compactions");
 }
@@ -201,8 +206,8 @@ fn the_pages_have_the_counts() {
     }
 }
 
-/// A program that calls every function that is not built, with handles of what is not built, never crashes, and is told
-/// so by every function that can tell.
+/// A program that calls every function that is not built, with handles of what is not built, never crashes, and is
+/// told so by every function that can tell.
 #[test]
 fn what_is_not_built_says_so() {
     check_generated(&functions::not_built_program());

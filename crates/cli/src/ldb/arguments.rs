@@ -30,6 +30,7 @@ const fn command(
 
 const RANGE: [&str; 2] = ["from", "to"];
 const WRITE: &[&str] = &["disable_wal"];
+const BACKUP: &[&str] = &["backup_dir", "num_threads"];
 
 pub(crate) const COMMANDS: &[CommandInfo] = &[
     command("get", (1, 1), "<key>", "print the value of a key", &[]),
@@ -87,6 +88,9 @@ pub(crate) const COMMANDS: &[CommandInfo] = &[
         "print the records of a log file",
         &["walfile", "header", "print_value", "write_committed"],
     ),
+    command("checkpoint", (0, 0), "", "copy the database to --checkpoint_dir", &["checkpoint_dir"]),
+    command("backup", (0, 0), "", "add a backup of the database to a directory of backups", BACKUP),
+    command("restore", (0, 0), "", "restore the newest backup of a directory into --db, over what is there", BACKUP),
     command("manifest_dump", (0, 0), "", "print what a MANIFEST holds", &["path", "verbose"]),
 ];
 
@@ -152,6 +156,12 @@ const FLAGS: &[(&str, Kind, bool, &str)] = &[
     ),
     ("path", Kind::Value, false, "the MANIFEST file; default: the one in use"),
     ("verbose", Kind::Switch, false, "print every edit too"),
+    ("checkpoint_dir", Kind::Value, false, "the directory of the copy; must not exist"),
+    ("backup_dir", Kind::Value, false, "the directory of backups"),
+    ("num_threads", Kind::Value, false, "files that are copied at once; default: 1"),
+    ("backup_env_uri", Kind::Refused, true, "files are the machine's"),
+    ("backup_fs_uri", Kind::Refused, true, "files are the machine's"),
+    ("stderr_log_level", Kind::Refused, true, "backups write no log; `ferrock backup` shows a bar"),
     ("ttl", Kind::Refused, true, "databases whose values carry a time to live are not opened"),
     ("env_uri", Kind::Refused, true, "files are the machine's"),
     ("fs_uri", Kind::Refused, true, "files are the machine's"),

@@ -36,6 +36,16 @@ impl PlainTable {
         Self::open_file(params, footer).map_err(|error| error.in_file(file.path()))
     }
 
+    /// The properties of a table whose footer was read.
+    pub(crate) fn properties_of(params: &TableReaderParams, footer: &Footer) -> Result<TableProperties> {
+        let read = || {
+            let bytes = FileBytes::read(&*params.file)?;
+            let limit = bytes.len() - footer.encoded_len();
+            Blocks::read(&bytes[..limit], footer.metaindex)?.properties(&bytes)
+        };
+        read().map_err(|error| error.in_file(params.file.path()))
+    }
+
     fn open_file(params: TableReaderParams, footer: &Footer) -> Result<Arc<Self>> {
         let bytes = Arc::new(FileBytes::read(&*params.file)?);
         let limit = bytes.len() - footer.encoded_len();

@@ -78,6 +78,11 @@ fn open_file(params: TableReaderParams) -> Result<Arc<BlockTable>> {
     open_blocks(params, loader, &footer)
 }
 
+/// The footer of a table of any kind.
+pub(crate) fn footer_of(params: &TableReaderParams) -> Result<Footer> {
+    read_footer(params).map(|(_, footer)| footer).map_err(|error| error.in_file(params.file.path()))
+}
+
 /// A table whose footer was read.
 pub(crate) enum ByKind {
     /// It is open.

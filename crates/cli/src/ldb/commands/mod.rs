@@ -1,6 +1,7 @@
 //! The commands.
 
 mod admin;
+mod backup;
 mod dump_wal;
 mod idump;
 mod load;
@@ -32,6 +33,9 @@ pub(crate) fn run(request: &Request, out: &mut dyn Write) -> Result<()> {
         "list_column_families" => admin::list_column_families(request, out),
         "create_column_family" => admin::create_column_family(request, out),
         "drop_column_family" => admin::drop_column_family(request, out),
+        "checkpoint" => backup::checkpoint(request, out),
+        "backup" => backup::backup(request, out),
+        "restore" => backup::restore(request, out),
         "get_property" => admin::property(request, out),
         other => Err(Failure::Usage(format!("Unknown command {other}"))),
     }

@@ -1,0 +1,245 @@
+//! Restoring a database.
+//!
+//! ```text
+//! the backup is checked: all of its files are there          nothing of the database was touched so far
+//! LOCK of the database is taken                              an open database is not restored over
+//! CURRENT removed, synced                                    from here on the directory is no database
+//! MANIFEST copied to NNNNNN.dbtmp, renamed                   an open would find it without CURRENT, and is refused
+//! files of the old database removed
+//! all others copied to NNNNNN.dbtmp, renamed; synced
+//! CURRENT written, renamed into place, synced                the database is there
+//! ```
+//!
+//! Invariants:
+//! - A file has its name when it is whole, so a restore that was cut short is made again from the start, and may keep
+//!   what it has restored.
+//! - Only files that databases have are removed.
+//! - OPTIONS names the directory of the logs that was restored to, and none when that is the database's: the file of
+//!   the backup may name a living database's. It is the only file whose bytes are not those of the backup.
+
+use super::options::{ProgressCallback, RestoreOptions};
+use super::restore_plan::{RestoredFile, names_in_database};
+use super::transfer::{Meter, Source, Transfer};
+use super::{BackupEngine, make_directory};
+use crate::places::options_of_copy;
+use ferrock_base::checksum::crc32c;
+use ferrock_base::{Error, Result};
+use ferrock_format::file_name::{self, FileKind};
+use ferrock_format::options_file::value::escape;
+use ferrock_vfs::{FileSystem, read_file};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where a database is restored to.
+struct Target<'a> {
+    db_dir: &'a Path,
+    wal_dir: &'a Path,
+}
+
+impl Target<'_> {
+    fn directory_of(&self, kind: FileKind) -> &Path {
+        if kind == FileKind::Log { self.wal_dir } else { self.db_dir }
+    }
+
+    fn has_own_logs(&self) -> bool {
+        self.wal_dir != self.db_dir
+    }
+
+    /// Refuses a directory of logs that is a database.
+    fn check(&self, files: &dyn FileSystem) -> Result<()> {
+        if self.has_own_logs() && files.exists(&self.wal_dir.join(file_name::CURRENT))? {
+            let what = "the directory for the logs is a database: name another one; if it is the one restored to, \
+                        name it as that is named";
+            return Err(Error::invalid_argument(what).in_file(self.wal_dir));
+        }
+        Ok(())
+    }
+
+    fn path_of(&self, file: &RestoredFile) -> PathBuf {
+        self.directory_of(file.file.kind).join(&file.name)
+    }
+
+    /// Where the file is written before it gets its name. Numbers are of one kind of file alone.
+    fn unfinished_path_of(&self, file: &RestoredFile) -> PathBuf {
+        self.directory_of(file.file.kind).join(file_name::temp(file.file.number))
+    }
+}
+
+impl BackupEngine {
+    /// Makes the database of a backup: its files in `db_dir`, its logs in `wal_dir`, which may be the same. What
+    /// databases had there is removed, but for what `options` keep.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such backup, or one of its files is missing; `Corruption` when the backup is
+    /// damaged; `Busy` when the database is open; those of the file systems. Unless the error says that the backup is
+    /// of no use, the directory is no database afterwards: restore again.
+    pub fn restore_db_from_backup(
+        &self,
+        id: u32,
+        db_dir: impl AsRef<Path>,
+        wal_dir: impl AsRef<Path>,
+        options: &RestoreOptions,
+    ) -> Result<()> {
+        let state = self.state.read();
+        let files = self.files_to_restore(id, &state.catalog)?;
+        let target = Target { db_dir: db_dir.as_ref(), wal_dir: wal_dir.as_ref() };
+        self.restore(files, &target, options)
+    }
+
+    /// As [`restore_db_from_backup`](Self::restore_db_from_backup), from the newest good backup. Returns its number.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no good backup; those of the other.
+    pub fn restore_db_from_latest_backup(
+        &self,
+        db_dir: impl AsRef<Path>,
+        wal_dir: impl AsRef<Path>,
+        options: &RestoreOptions,
+    ) -> Result<u32> {
+        let id = self.state.read().catalog.latest_id()?;
+        self.restore_db_from_backup(id, db_dir, wal_dir, options)?;
+        Ok(id)
+    }
+
+    fn restore(&self, mut files: Vec<RestoredFile>, target: &Target, options: &RestoreOptions) -> Result<()> {
+        let to = &*self.options.db_file_system;
+        target.check(to)?;
+        for directory in [target.db_dir, target.wal_dir] {
+            make_directory(to, directory, self.options.sync)?;
+        }
+        let _lock = to.lock_file(&target.db_dir.join(file_name::LOCK))?;
+        if options.keep_log_files {
+            let logs: HashSet<String> = names_in_database(to, target.wal_dir)?.into_iter().collect();
+            files.retain(|file| file.file.kind != FileKind::Log || !logs.contains(&file.name));
+        }
+        let kept = self.files_to_keep(&files, target.db_dir, options.mode)?;
+        self.check_complete(&files, &kept)?;
+        files.retain(|file| !kept.contains(&file.name));
+        let meter = self.meter(&files, options.progress.as_ref());
+        let mut groups = [FileKind::Current, FileKind::Manifest].map(|kind| {
+            let (group, rest) = std::mem::take(&mut files).into_iter().partition(|file| file.file.kind == kind);
+            files = rest;
+            group
+        });
+        let [current, manifest] = std::mem::take(&mut groups);
+        self.end_database(target)?;
+        self.restore_files(&manifest, target, meter.clone())?;
+        self.purge(target, &kept, &manifest, options.keep_log_files)?;
+        self.restore_files(&files, target, meter.clone())?;
+        for directory in [target.wal_dir, target.db_dir] {
+            self.sync_dir(directory)?;
+        }
+        self.restore_files(&current, target, meter)?;
+        self.sync_dir(target.db_dir)
+    }
+
+    fn meter(&self, files: &[RestoredFile], progress: Option<&ProgressCallback>) -> Option<Arc<Meter>> {
+        let bytes = files.iter().map(|file| file.size_bytes).sum();
+        let interval = self.options.callback_trigger_interval_size;
+        Some(Arc::new(Meter::new(progress?, interval, files.len() as u64, bytes)))
+    }
+
+    fn sync_dir(&self, directory: &Path) -> Result<()> {
+        if self.options.sync { self.options.db_file_system.sync_dir(directory) } else { Ok(()) }
+    }
+
+    /// Takes CURRENT away, so that the directory is no database.
+    fn end_database(&self, target: &Target) -> Result<()> {
+        let files = &*self.options.db_file_system;
+        remove_if_there(files, &target.db_dir.join(file_name::CURRENT))?;
+        self.sync_dir(target.db_dir)
+    }
+
+    /// Removes what the database before has left, but for what is kept.
+    fn purge(
+        &self,
+        target: &Target,
+        kept: &HashSet<String>,
+        manifest: &[RestoredFile],
+        keep_log_files: bool,
+    ) -> Result<()> {
+        let files = &*self.options.db_file_system;
+        let archive = target.wal_dir.join(file_name::ARCHIVE_DIRECTORY);
+        if keep_log_files {
+            for name in names_in_database(files, &archive)? {
+                if file_name::parse(&name).is_some_and(|file| file.kind == FileKind::Log) {
+                    files.rename(&archive.join(&name), &target.wal_dir.join(&name))?;
+                }
+            }
+        }
+        let stays = |name: &String| {
+            let kind = file_name::parse(name).map(|file| file.kind);
+            kept.contains(name)
+                || manifest.iter().any(|file| file.name == *name)
+                || kind == Some(FileKind::Lock)
+                || keep_log_files && kind == Some(FileKind::Log)
+        };
+        // Where logs have a directory of their own, a database has no other files in it, but for our unfinished ones.
+        let is_of_logs = |name: &String| {
+            let kind = file_name::parse(name).map(|file| file.kind);
+            matches!(kind, Some(FileKind::Log | FileKind::Temp | FileKind::Trash))
+        };
+        for directory in [target.db_dir, target.wal_dir, &archive] {
+            let is_of_logs_alone = directory != target.db_dir;
+            let mut names = names_in_database(files, directory)?;
+            names.retain(|name| !stays(name) && (!is_of_logs_alone || is_of_logs(name)));
+            names.iter().try_for_each(|name| remove_if_there(files, &directory.join(name)))?;
+        }
+        Ok(())
+    }
+
+    /// Copies files and gives them their names.
+    fn restore_files(&self, files: &[RestoredFile], target: &Target, meter: Option<Arc<Meter>>) -> Result<()> {
+        let to = &self.options.db_file_system;
+        let transfers =
+            self.transfers((&self.options.backup_file_system, to), self.copier(&self.restore_limiter, None), meter);
+        let plan = files.iter().map(|file| self.transfer_to(target, file)).collect::<Result<Vec<_>>>()?;
+        transfers.run(plan)?;
+        files.iter().try_for_each(|file| to.rename(&target.unfinished_path_of(file), &target.path_of(file)))
+    }
+
+    fn transfer_to(&self, target: &Target, file: &RestoredFile) -> Result<Transfer> {
+        let mut transfer = Transfer {
+            source: Source::File { path: file.from.clone(), length_bytes: Some(file.size_bytes) },
+            target: Some(target.unfinished_path_of(file)),
+            temperature: file.temperature,
+            crc32c: file.crc32c,
+        };
+        if file.file.kind == FileKind::Options {
+            let text = read_file(&*self.options.backup_file_system, &file.from)?;
+            let found = crc32c(&text);
+            if let Some(expected) = file.crc32c.filter(|expected| *expected != found) {
+                let what = format!("the checksum is {found:#010x} and must be {expected:#010x}");
+                return Err(Error::corruption(what).in_file(&file.from));
+            }
+            transfer.source = Source::Contents(options_for(&text, target));
+            transfer.crc32c = None;
+        }
+        Ok(transfer)
+    }
+}
+
+/// The text of an OPTIONS file for the directories that a database is restored to.
+fn options_for(text: &[u8], target: &Target) -> Vec<u8> {
+    let text = options_of_copy(text);
+    let wal_dir = target.wal_dir.to_str().filter(|_| target.has_own_logs());
+    let Some(wal_dir) = wal_dir else { return text };
+    let mut placed = Vec::with_capacity(text.len() + wal_dir.len());
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let end = line.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
+        placed.extend_from_slice(&line[..end]);
+        if line[..end].trim_ascii() == b"wal_dir=" {
+            placed.extend_from_slice(escape(wal_dir).as_bytes());
+        }
+        placed.extend_from_slice(&line[end..]);
+    }
+    placed
+}
+
+fn remove_if_there(files: &dyn FileSystem, path: &Path) -> Result<()> {
+    match files.remove_file(path) {
+        Err(error) if !error.is_not_found() => Err(error),
+        _ => Ok(()),
+    }
+}
