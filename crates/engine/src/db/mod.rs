@@ -19,6 +19,7 @@
 //! job_env.rs    what a job works with                                     versions.rs   every version of a key
 //! job_events.rs what listeners are told of jobs
 //! metrics.rs    all numbers of the database as one value
+//! updates/      the logs as batches, for replication
 //! remote.rs     compactions that another process runs                     open_and_compact.rs the other process
 //! ```
 //!
@@ -72,6 +73,7 @@ mod snapshots;
 mod space;
 mod successive_merges;
 mod switch_memtable;
+mod updates;
 mod versions;
 mod wakeups;
 mod write;
@@ -113,6 +115,7 @@ pub use open_and_compact::{
 pub use properties::{INTEGER_PROPERTIES, MAP_PROPERTIES, TEXT_PROPERTIES};
 pub use read::Iter;
 pub use search::PinnedSlice;
+pub use updates::{WalBatch, WalFile, WalIterator, WalKind, WalReadOptions};
 pub use versions::{KeyVersion, KeyVersions};
 
 /// Everything an open database is made of.

@@ -27,14 +27,16 @@
 //! begin. When only iterators requested clean-ups, the inputs of an idle database's last compaction stayed until the
 //! next job if a point lookup, or the choice of a compaction, held their version at the wrong moment.
 
+pub(crate) mod archive;
 pub(crate) mod deletion;
 pub(crate) mod log_directory;
 pub(crate) mod openings;
 
 use crate::events::{Event, Events};
 use crate::info_log::InfoLog;
+use archive::LogArchive;
 use deletion::{Deletion, Removal};
-use ferrock_base::{Error, FileNumber, Result};
+use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_options::FileDeletionInfo;
 use ferrock_tree::blob::{BlobSource, KeepFiles, closed_file};
@@ -59,6 +61,8 @@ pub(crate) struct FileRegistryParts {
     pub(crate) blob_source: Arc<BlobSource>,
     pub(crate) events: Arc<Events>,
     pub(crate) deletion: Deletion,
+    /// `None`: logs that nothing needs are removed.
+    pub(crate) archive: Option<LogArchive>,
     /// `None`: the database is open for reading, and nothing is removed.
     pub(crate) directory_lock: Option<Box<dyn FileLock>>,
 }
@@ -80,6 +84,10 @@ struct State {
     is_owed: bool,
     /// What lies in the directories that were listed: of all that a clean-up may ever remove, the names.
     known: BTreeMap<PathBuf, BTreeSet<String>>,
+    /// Logs that readers of updates have open, and how many have each.
+    pinned_logs: BTreeMap<FileNumber, usize>,
+    /// Logs that are being removed.
+    logs_that_go: BTreeSet<FileNumber>,
 }
 
 /// Background work that a caller can wait for.
@@ -115,6 +123,7 @@ pub(crate) struct FileRegistry {
     open_tables: Arc<OpenTables>,
     blob_source: Arc<BlobSource>,
     deletion: Deletion,
+    archive: Option<LogArchive>,
     log: Arc<InfoLog>,
     events: Arc<Events>,
     /// The last clean-up left tables that only readers held.
@@ -137,6 +146,7 @@ impl FileRegistry {
             blob_source,
             events,
             deletion,
+            archive,
             directory_lock,
         } = parts;
         Arc::new(Self {
@@ -146,6 +156,7 @@ impl FileRegistry {
             open_tables,
             blob_source,
             deletion,
+            archive,
             log: Arc::clone(events.log()),
             events,
             has_zombies: AtomicBool::new(false),
@@ -266,12 +277,71 @@ impl FileRegistry {
         self.state.lock().pending.first().copied()
     }
 
-    /// Removes logs that no family needs.
-    pub(crate) fn remove_logs(&self, numbers: &[FileNumber]) {
+    /// Archives logs that no family needs, or removes them.
+    pub(crate) fn retire_logs(&self, numbers: &[FileNumber]) {
         for number in numbers {
             let (directory, name) = (self.places.log_directory(), file_name::log(*number));
-            self.remove_quietly(directory, name, "removing an obsolete log", self.removal_of(FileKind::Log));
+            let retired = self.retire_log(directory, *number);
+            match retired {
+                Err(error) if !error.is_not_found() => {
+                    self.log.warn(|| format!("an obsolete log: {error}"));
+                    self.note_file(directory, name);
+                }
+                _ => self.forget(directory, &name),
+            }
         }
+        self.purge_archive();
+    }
+
+    /// # Errors
+    /// Those of the file system, and `Busy` while a reader has the log open and there is no archive.
+    fn retire_log(&self, directory: &Path, number: FileNumber) -> Result<()> {
+        let path = directory.join(file_name::log(number));
+        if let Some(archive) = self.archive.as_ref().filter(|_| is_same(directory, self.places.log_directory())) {
+            return archive.take(&path, number);
+        }
+        self.remove_log(&path, number, self.removal_of(FileKind::Log))
+    }
+
+    /// Removes a log that no reader has open.
+    fn remove_log(&self, path: &Path, number: FileNumber, removal: Removal) -> Result<()> {
+        let mut state = self.state.lock();
+        if state.pinned_logs.contains_key(&number) {
+            return Err(Error::new(ErrorKind::Busy, "a reader of updates has the log open").in_file(path));
+        }
+        state.logs_that_go.insert(number);
+        drop(state);
+        let removed = self.deletion.remove(&*self.file_system, path, removal);
+        self.state.lock().logs_that_go.remove(&number);
+        removed
+    }
+
+    /// Removes archived logs that are too old or too many. Their directory is not among those that are known.
+    pub(crate) fn purge_archive(&self) {
+        let Some(archive) = &self.archive else { return };
+        archive.purge(&self.log, |path, number| match self.remove_log(path, number, Removal::AtOnce) {
+            Err(error) if !error.is_not_found() => {
+                self.log.info(|| format!("an archived log stays: {error}"));
+                false
+            }
+            _ => true,
+        });
+    }
+
+    /// Keeps a log from being removed, not from being archived, until the pin is dropped. `None` for one that is being
+    /// removed.
+    pub(crate) fn pin_log(self: &Arc<Self>, number: FileNumber) -> Option<LogPin> {
+        let mut state = self.state.lock();
+        if state.logs_that_go.contains(&number) {
+            return None;
+        }
+        *state.pinned_logs.entry(number).or_default() += 1;
+        Some(LogPin { files: Arc::clone(self), number })
+    }
+
+    /// Makes the directory of archived logs, if logs are archived.
+    pub(crate) fn prepare_archive(&self) -> Result<()> {
+        self.archive.as_ref().map_or(Ok(()), LogArchive::prepare)
     }
 
     /// A file that stays costs space, until a clean-up removes it.
@@ -433,6 +503,7 @@ impl FileRegistry {
             self.remove_unneeded_in(&directory, needed, may_remove_logs, is_table);
         }
         self.remove_unneeded_in(&self.database, needed, may_remove_logs, |_| true);
+        self.purge_archive();
     }
 
     /// Removes the files of some kinds that are not needed from one directory of the database.
@@ -461,8 +532,11 @@ impl FileRegistry {
                 (FileKind::Blob, number) => self.blob_source.evict(number),
                 _ => {}
             }
-            let removal = self.removal_of(parsed.kind);
-            let removed = self.deletion.remove(&*self.file_system, &directory.join(name), removal);
+            let removed = if parsed.kind == FileKind::Log {
+                self.retire_log(directory, parsed.number)
+            } else {
+                self.deletion.remove(&*self.file_system, &directory.join(name), self.removal_of(parsed.kind))
+            };
             self.tell_of_removal(directory, name, &removed);
             match removed {
                 Ok(()) => {
@@ -511,6 +585,24 @@ impl KeepFiles for FileRegistry {
 impl std::fmt::Debug for FileRegistry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("FileRegistry").field("database", &self.database).finish_non_exhaustive()
+    }
+}
+
+/// A log that is not removed for as long as this lives.
+pub(crate) struct LogPin {
+    files: Arc<FileRegistry>,
+    number: FileNumber,
+}
+
+impl Drop for LogPin {
+    fn drop(&mut self) {
+        let mut state = self.files.state.lock();
+        if let Some(count) = state.pinned_logs.get_mut(&self.number) {
+            *count -= 1;
+            if *count == 0 {
+                state.pinned_logs.remove(&self.number);
+            }
+        }
     }
 }
 
@@ -601,6 +693,7 @@ mod tests {
             blob_source,
             events,
             deletion: Deletion::default(),
+            archive: None,
             directory_lock: Some(directory_lock),
         };
         (file_system, FileRegistry::new(parts))

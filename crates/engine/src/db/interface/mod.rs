@@ -3,7 +3,7 @@
 //! ```text
 //! mod.rs    opening, closing, destroying     write.rs   batches, single entries, the log
 //! read.rs   keys, ranges, snapshots, futures  manage.rs  families, options, jobs, properties
-//! compactions.rs compactions of files, pauses, aborts, waiting
+//! compactions.rs compactions of files, pauses, aborts, waiting       logs.rs files of the log, and what they hold
 //! ```
 
 use super::{ColumnFamilyDescriptor, DbCore, background, destroy, in_memory, open};
@@ -16,6 +16,7 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 
 mod compactions;
+mod logs;
 mod manage;
 mod read;
 mod write;
