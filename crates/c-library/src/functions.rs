@@ -146,6 +146,13 @@ functions! {
         options_set_statistics_level: (Object, c_int);
         options_statistics_get_string: (Object) -> *mut c_char;
         readoptions_set_fill_cache: (Object, c_uchar);
+        get_updates_since: (Object, u64, Object, ErrorSlot) -> Object;
+        wal_iter_next: (Object);
+        wal_iter_valid: (Object) -> c_uchar;
+        wal_iter_status: (Object, ErrorSlot);
+        wal_iter_get_batch: (Object, *mut u64) -> Object;
+        wal_iter_destroy: (Object);
+        writebatch_data: (Object, *mut usize) -> *const c_char;
     }
 }
 

@@ -90,6 +90,7 @@ mod statistics;
 mod table_options;
 mod table_values;
 mod universal_options;
+mod wal;
 mod write;
 mod write_batch;
 mod write_batch_parts;

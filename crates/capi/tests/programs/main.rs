@@ -111,6 +111,11 @@ fn more_reads() {
 }
 
 #[test]
+fn logs() {
+    check("logs");
+}
+
+#[test]
 fn paths() {
     check("paths");
 }

@@ -29,6 +29,8 @@ use ferrock_format::file_name::{self, ARCHIVE_DIRECTORY, FileKind};
 use ferrock_options::DbOptions;
 use ferrock_tree::places::create_directory;
 use ferrock_vfs::{FileSystem, WritableOptions, WritePurpose};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,6 +50,8 @@ pub(crate) struct LogArchive {
     limit_bytes: u64,
     /// When the archive was looked at last, in seconds since 1970; 0: not yet.
     looked_at_seconds: AtomicU64,
+    /// When a look came across a log whose file system keeps no times: it tells 0.
+    first_seen_seconds: Mutex<BTreeMap<FileNumber, u64>>,
 }
 
 /// The directory of archived logs.
@@ -70,6 +74,7 @@ impl LogArchive {
             ttl_seconds: options.wal_ttl_seconds,
             limit_bytes: options.wal_size_limit_mb.saturating_mul(1 << 20),
             looked_at_seconds: AtomicU64::new(0),
+            first_seen_seconds: Mutex::default(),
         })
     }
 
@@ -120,11 +125,18 @@ impl LogArchive {
         }
     }
 
+    fn modified(&self, path: &Path, number: FileNumber, now: u64) -> Result<u64> {
+        let modified = self.file_system.modified_unix_seconds(path)?;
+        if modified > 0 { Ok(modified) } else { Ok(*self.first_seen_seconds.lock().entry(number).or_insert(now)) }
+    }
+
     fn look(&self, now: u64, log: &InfoLog, remove: &impl Fn(&Path, FileNumber) -> bool) -> Result<()> {
         let mut kept = Vec::new();
-        for number in log_numbers(&*self.file_system, &self.directory)? {
+        let numbers = log_numbers(&*self.file_system, &self.directory)?;
+        self.first_seen_seconds.lock().retain(|number, _| numbers.contains(number));
+        for number in numbers {
             let path = self.directory.join(file_name::log(number));
-            let modified = if self.ttl_seconds > 0 { self.file_system.modified_unix_seconds(&path)? } else { now };
+            let modified = if self.ttl_seconds > 0 { self.modified(&path, number, now)? } else { now };
             let size_bytes = self.file_system.file_size(&path)?;
             let is_useless = self.limit_bytes > 0 && size_bytes == 0;
             let is_old = self.ttl_seconds > 0 && now.saturating_sub(modified) > self.ttl_seconds;
@@ -175,6 +187,7 @@ mod tests {
 
     struct Place {
         clock: Arc<ManualClock>,
+        memory: MemoryFileSystem,
         file_system: Arc<dyn FileSystem>,
         archive: LogArchive,
         info_log: Arc<InfoLog>,
@@ -183,8 +196,9 @@ mod tests {
     fn place(ttl_seconds: u64, limit_mb: u64) -> Place {
         let clock = Arc::new(ManualClock::new(1_000_000_000_000_000));
         let as_clock: Arc<dyn Clock> = clock.clone();
-        let memory = MemoryFileSystem::with_clock(Arc::clone(&as_clock));
-        let file_system: Arc<dyn FileSystem> = Arc::new(memory);
+        let memory = MemoryFileSystem::new();
+        memory.set_unix_seconds(clock.unix_seconds());
+        let file_system: Arc<dyn FileSystem> = Arc::new(memory.clone());
         file_system.create_dir_all(Path::new(LOGS)).unwrap();
         let mut options = DbOptions::default();
         options.wal_ttl_seconds = ttl_seconds;
@@ -192,7 +206,7 @@ mod tests {
         let archive = LogArchive::of(&options, &file_system, Path::new(LOGS), &as_clock).unwrap();
         archive.prepare().unwrap();
         let info_log = InfoLog::none(Arc::clone(&file_system), as_clock);
-        Place { clock, file_system, archive, info_log }
+        Place { clock, memory, file_system, archive, info_log }
     }
 
     impl Place {
@@ -219,6 +233,7 @@ mod tests {
 
         fn pass_seconds(&self, seconds: u64) {
             self.clock.advance(Duration::from_secs(seconds));
+            self.memory.set_unix_seconds(self.clock.unix_seconds());
         }
     }
 
@@ -237,6 +252,18 @@ mod tests {
         place.pass_seconds(50);
         assert_eq!(place.purge(&[]), [2], "exactly 100 seconds old is not too old");
         place.pass_seconds(50);
+        assert!(place.purge(&[]).is_empty());
+    }
+
+    #[test]
+    fn without_times_of_files_the_age_counts_from_the_first_look() {
+        let place = place(100, 0);
+        place.memory.set_unix_seconds(0);
+        place.archive_log(1, 10);
+        assert_eq!(place.purge(&[]), [1]);
+        place.clock.advance(Duration::from_secs(100));
+        assert_eq!(place.purge(&[]), [1]);
+        place.clock.advance(Duration::from_secs(50));
         assert!(place.purge(&[]).is_empty());
     }
 

@@ -88,6 +88,8 @@ struct State {
     pinned_logs: BTreeMap<FileNumber, usize>,
     /// Logs that are being removed.
     logs_that_go: BTreeSet<FileNumber>,
+    /// Logs that nothing needs and that stayed for their readers, or could not be moved or removed.
+    logs_that_stayed: BTreeSet<FileNumber>,
 }
 
 /// Background work that a caller can wait for.
@@ -277,15 +279,19 @@ impl FileRegistry {
         self.state.lock().pending.first().copied()
     }
 
-    /// Archives logs that no family needs, or removes them.
+    /// Archives logs that no family needs, or removes them, and those that stayed before.
     pub(crate) fn retire_logs(&self, numbers: &[FileNumber]) {
-        for number in numbers {
-            let (directory, name) = (self.places.log_directory(), file_name::log(*number));
-            let retired = self.retire_log(directory, *number);
+        let mut all = std::mem::take(&mut self.state.lock().logs_that_stayed);
+        all.extend(numbers);
+        for number in all {
+            let (directory, name) = (self.places.log_directory(), file_name::log(number));
+            let retired = self.retire_log(directory, number);
             match retired {
                 Err(error) if !error.is_not_found() => {
                     self.log.warn(|| format!("an obsolete log: {error}"));
-                    self.note_file(directory, name);
+                    let mut state = self.state.lock();
+                    state.logs_that_stayed.insert(number);
+                    state.note(directory, name);
                 }
                 _ => self.forget(directory, &name),
             }

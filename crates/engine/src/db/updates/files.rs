@@ -210,15 +210,23 @@ fn read_head(core: &DbCore, log: &ListedLog) -> Result<Option<(Head, Option<Erro
                 Err(error) => error.at_offset(physical_offset).in_file(&open.path),
             },
             LogEvent::Corruption { offset, what, .. } => damaged(&open.path, offset, &what),
-            LogEvent::End | LogEvent::OldRecord { .. } => return Ok(Some((head, damage))),
+            LogEvent::End | LogEvent::OldRecord { .. } => break,
         };
-        head.is_damaged = true;
         damage = damage.or(Some(found));
     }
+    if open.reader.has_torn_end() {
+        damage = damage.or_else(|| Some(torn(&open)));
+    }
+    head.is_damaged = damage.is_some();
+    Ok(Some((head, damage)))
 }
 
 pub(super) fn damaged(path: &Path, offset: u64, what: &str) -> Error {
     Error::corruption(what.to_owned()).at_offset(offset).in_file(path)
+}
+
+pub(super) fn torn(log: &OpenLog) -> Error {
+    damaged(&log.path, log.reader.last_record_end(), "the log ends in the middle of a record")
 }
 
 /// How the log at `index` begins, looked at until it has a record. One that is gone has none.

@@ -287,7 +287,13 @@ impl WalIterator {
                     Err(error) => error.at_offset(physical_offset).in_file(&log.path),
                 },
                 LogEvent::Corruption { offset, what, .. } => files::damaged(&log.path, offset, &what),
-                LogEvent::End | LogEvent::OldRecord { .. } => return Ok(None),
+                LogEvent::End | LogEvent::OldRecord { .. } => {
+                    // A write that failed may leave a torn end behind the bound.
+                    if log.reader.has_torn_end() && self.wanted <= self.bound {
+                        self.damage.get_or_insert(files::torn(log));
+                    }
+                    return Ok(None);
+                }
             };
             self.damage.get_or_insert(damage);
         }
