@@ -27,8 +27,7 @@ pub use db::{
     AsyncScan, ColumnFamilyDescriptor, CompactionServiceOptionsOverride, Db, GetAsync, INTEGER_PROPERTIES, Iter,
     KeyVersion, KeyVersions, LiveFile, MAP_PROPERTIES, MultiGetAsync, MultiScan, NextBatch, OpenAndCompactOptions,
     PinnedSlice, ScanBatch, ScanRange, ScanRow, TEXT_PROPERTIES, TableOverride, UserKeyRange, WalBatch, WalFile,
-    WalIterator, WalKind, WalReadOptions, WeakDb,
-    failed_compaction_result, open_and_compact,
+    WalIterator, WalKind, WalReadOptions, WeakDb, failed_compaction_result, open_and_compact,
 };
 pub use ferrock_base::byte_text;
 pub use ferrock_base::{Comparator, Error, ErrorKind, FileNumber, Result, SequenceNumber, ValueType};

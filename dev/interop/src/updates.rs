@@ -87,8 +87,7 @@ fn play_turns(libraries: [&Path; 2], directory: &Path, seed: u64) -> Outcome<u64
                 answers.push(ask(&copy, library, mode)?["updates"].clone());
                 let _ = std::fs::remove_dir_all(&copy);
             }
-            compare(&answers[0], &answers[1])
-                .map_err(|what| format!("turn {turn}, read only: {read_only}: {what}"))?;
+            compare(&answers[0], &answers[1]).map_err(|what| format!("turn {turn}, read only: {read_only}: {what}"))?;
             batches += answers[0].as_object().map_or(0, |starts| {
                 starts.values().map(|read| read["batches"].as_array().map_or(0, Vec::len) as u64).sum()
             });
@@ -217,7 +216,6 @@ fn count(batch: &[u8]) -> u64 {
 /// Sequence numbers, and of each batch its length and a checksum.
 fn told(updates: &Updates) -> Value {
     let batches = updates.batches.iter().filter(|(_, data)| count(data) > 0);
-    let batches: Vec<Value> =
-        batches.map(|(first, data)| json!([first, data.len(), crc32c(data)])).collect();
+    let batches: Vec<Value> = batches.map(|(first, data)| json!([first, data.len(), crc32c(data)])).collect();
     json!({ "batches": batches, "status": updates.status })
 }

@@ -309,8 +309,7 @@ mod tests {
         options.wal_ttl_seconds = 9;
         let archive = LogArchive::of(&options, &file_system, Path::new(LOGS), &clock).unwrap();
         let path = Path::new(LOGS).join("000004.log");
-        let mut file =
-            file_system.create_writable(&path, &WritableOptions::for_purpose(WritePurpose::Log)).unwrap();
+        let mut file = file_system.create_writable(&path, &WritableOptions::for_purpose(WritePurpose::Log)).unwrap();
         file.append(b"a record").unwrap();
         file.close().unwrap();
         archive.take(&path, FileNumber(4)).unwrap();

@@ -31,12 +31,13 @@ pub(crate) mod archive;
 pub(crate) mod deletion;
 pub(crate) mod log_directory;
 pub(crate) mod openings;
+mod retired_logs;
 
 use crate::events::{Event, Events};
 use crate::info_log::InfoLog;
 use archive::LogArchive;
 use deletion::{Deletion, Removal};
-use ferrock_base::{Error, ErrorKind, FileNumber, Result};
+use ferrock_base::{Error, FileNumber, Result};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_options::FileDeletionInfo;
 use ferrock_tree::blob::{BlobSource, KeepFiles, closed_file};
@@ -46,6 +47,8 @@ use ferrock_tree::table_cache::OpenTables;
 use ferrock_tree::version::obsolete::{NeededFiles, obsolete_files};
 use ferrock_vfs::{FileLock, FileSystem};
 use parking_lot::{Condvar, Mutex};
+pub(crate) use retired_logs::LogPin;
+use retired_logs::RetiredLogs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -84,12 +87,7 @@ struct State {
     is_owed: bool,
     /// What lies in the directories that were listed: of all that a clean-up may ever remove, the names.
     known: BTreeMap<PathBuf, BTreeSet<String>>,
-    /// Logs that readers of updates have open, and how many have each.
-    pinned_logs: BTreeMap<FileNumber, usize>,
-    /// Logs that are being removed.
-    logs_that_go: BTreeSet<FileNumber>,
-    /// Logs that nothing needs and that stayed for their readers, or could not be moved or removed.
-    logs_that_stayed: BTreeSet<FileNumber>,
+    retired_logs: RetiredLogs,
 }
 
 /// Background work that a caller can wait for.
@@ -277,77 +275,6 @@ impl FileRegistry {
     /// The smallest number that is pending.
     pub(crate) fn oldest_pending(&self) -> Option<FileNumber> {
         self.state.lock().pending.first().copied()
-    }
-
-    /// Archives logs that no family needs, or removes them, and those that stayed before.
-    pub(crate) fn retire_logs(&self, numbers: &[FileNumber]) {
-        let mut all = std::mem::take(&mut self.state.lock().logs_that_stayed);
-        all.extend(numbers);
-        for number in all {
-            let (directory, name) = (self.places.log_directory(), file_name::log(number));
-            let retired = self.retire_log(directory, number);
-            match retired {
-                Err(error) if !error.is_not_found() => {
-                    self.log.warn(|| format!("an obsolete log: {error}"));
-                    let mut state = self.state.lock();
-                    state.logs_that_stayed.insert(number);
-                    state.note(directory, name);
-                }
-                _ => self.forget(directory, &name),
-            }
-        }
-        self.purge_archive();
-    }
-
-    /// # Errors
-    /// Those of the file system, and `Busy` while a reader has the log open and there is no archive.
-    fn retire_log(&self, directory: &Path, number: FileNumber) -> Result<()> {
-        let path = directory.join(file_name::log(number));
-        if let Some(archive) = self.archive.as_ref().filter(|_| is_same(directory, self.places.log_directory())) {
-            return archive.take(&path, number);
-        }
-        self.remove_log(&path, number, self.removal_of(FileKind::Log))
-    }
-
-    /// Removes a log that no reader has open.
-    fn remove_log(&self, path: &Path, number: FileNumber, removal: Removal) -> Result<()> {
-        let mut state = self.state.lock();
-        if state.pinned_logs.contains_key(&number) {
-            return Err(Error::new(ErrorKind::Busy, "a reader of updates has the log open").in_file(path));
-        }
-        state.logs_that_go.insert(number);
-        drop(state);
-        let removed = self.deletion.remove(&*self.file_system, path, removal);
-        self.state.lock().logs_that_go.remove(&number);
-        removed
-    }
-
-    /// Removes archived logs that are too old or too many. Their directory is not among those that are known.
-    pub(crate) fn purge_archive(&self) {
-        let Some(archive) = &self.archive else { return };
-        archive.purge(&self.log, |path, number| match self.remove_log(path, number, Removal::AtOnce) {
-            Err(error) if !error.is_not_found() => {
-                self.log.info(|| format!("an archived log stays: {error}"));
-                false
-            }
-            _ => true,
-        });
-    }
-
-    /// Keeps a log from being removed, not from being archived, until the pin is dropped. `None` for one that is being
-    /// removed.
-    pub(crate) fn pin_log(self: &Arc<Self>, number: FileNumber) -> Option<LogPin> {
-        let mut state = self.state.lock();
-        if state.logs_that_go.contains(&number) {
-            return None;
-        }
-        *state.pinned_logs.entry(number).or_default() += 1;
-        Some(LogPin { files: Arc::clone(self), number })
-    }
-
-    /// Makes the directory of archived logs, if logs are archived.
-    pub(crate) fn prepare_archive(&self) -> Result<()> {
-        self.archive.as_ref().map_or(Ok(()), LogArchive::prepare)
     }
 
     /// A file that stays costs space, until a clean-up removes it.
@@ -547,7 +474,8 @@ impl FileRegistry {
             match removed {
                 Ok(()) => {
                     self.forget(directory, name);
-                    self.log.info(|| format!("removed {name}"));
+                    let is_archived = parsed.kind == FileKind::Log && self.archive.is_some();
+                    self.log.info(|| format!("{} {name}", if is_archived { "archived" } else { "removed" }));
                 }
                 Err(error) if error.is_not_found() => self.forget(directory, name),
                 Err(error) => self.log.warn(|| format!("removing {name}: {error}")),
@@ -591,24 +519,6 @@ impl KeepFiles for FileRegistry {
 impl std::fmt::Debug for FileRegistry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("FileRegistry").field("database", &self.database).finish_non_exhaustive()
-    }
-}
-
-/// A log that is not removed for as long as this lives.
-pub(crate) struct LogPin {
-    files: Arc<FileRegistry>,
-    number: FileNumber,
-}
-
-impl Drop for LogPin {
-    fn drop(&mut self) {
-        let mut state = self.files.state.lock();
-        if let Some(count) = state.pinned_logs.get_mut(&self.number) {
-            *count -= 1;
-            if *count == 0 {
-                state.pinned_logs.remove(&self.number);
-            }
-        }
     }
 }
 
