@@ -96,15 +96,14 @@ c_functions! {
         unsafe { wal_iterator.as_ref() }.is_some_and(|iter| iter.current.is_some()).into()
     }
 
-    /// The batch that the iterator is on, which is the caller's, and its sequence number. Without one an empty batch
-    /// and 0.
+    /// A copy of the batch that the iterator is on, which is the caller's, and its sequence number; null and 0 where it
+    /// is on none.
     fn rocksdb_wal_iter_get_batch(iter: *const rocksdb_wal_iterator_t, seq: *mut u64) -> *mut rocksdb_writebatch_t {
         // SAFETY: the contract.
         let current = unsafe { iter.as_ref() }.and_then(|iter| iter.current.as_ref());
         // SAFETY: the contract.
         unsafe { put(seq, current.map_or(0, |current| current.sequence.0)) };
-        let batch = current.map(|current| current.batch.clone()).unwrap_or_default();
-        give(rocksdb_writebatch_t::of(batch))
+        current.map_or(std::ptr::null_mut(), |current| give(rocksdb_writebatch_t::of(current.batch.clone())))
     }
 
     /// Ends an iterator.

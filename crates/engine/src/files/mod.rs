@@ -22,6 +22,8 @@
 //! With an `SstFileManager` ([`deletion`]) a file is removed when it has become trash, whose name counts as none of the
 //! database; what becomes of it then is the manager's business, also after the database was closed.
 //!
+//! Logs go their own way ([`retired_logs`]): to the [`archive`], or when no reader of updates has them open.
+//!
 //! Tables of an older version that an iterator, a point lookup or a job still holds (zombies) stay until the version is
 //! dropped. Its drop requests a clean-up, which a thread of the database performs, once for all requests before its
 //! begin. When only iterators requested clean-ups, the inputs of an idle database's last compaction stayed until the

@@ -1,7 +1,7 @@
 //! The power goes, or the process dies, at every operation of a history with an archive: nothing that the database has
 //! is lost to it, nothing that it lost is read, and after the death of the process every batch is there.
 
-use crate::follower::{Follower, keeping_on, open};
+use crate::follower::{Follower, flush_all, keeping_on, open};
 use ferrock::{ErrorKind, FlushOptions, WriteBatch, WriteOptions};
 use ferrock_base::random::Random;
 use ferrock_vfs::{CrashPolicy, FileSystem, MemoryFileSystem};
@@ -42,7 +42,7 @@ fn collect(seed: u64) -> Vec<Point> {
     for step in 0..40 {
         let (db, families) = open_db.as_ref().unwrap();
         match random.next_u64() % 8 {
-            0 => db.flush().unwrap(),
+            0 => flush_all(db),
             1 => {
                 db.flush_cf(&families[(random.next_u64() % 3) as usize], &FlushOptions::default()).unwrap();
             }

@@ -2,30 +2,40 @@
 
 use crate::common::{Contents, options_on, rows_of};
 use ferrock::{
-    ColumnFamily, ColumnFamilyOptions, Db, DbOptions, Error, ReadOptions, SequenceNumber, WalIterator, WalReadOptions,
-    WriteOptions,
+    ColumnFamily, ColumnFamilyOptions, Db, DbOptions, Error, FlushOptions, ReadOptions, SequenceNumber, WalIterator,
+    WalReadOptions, WriteOptions,
 };
 use ferrock_base::merge::StringAppend;
 use ferrock_vfs::{FileSystem, MemoryFileSystem};
+use std::path::Path;
 use std::sync::Arc;
 
 pub const FAMILIES: [&str; 3] = ["default", "one", "two"];
 
 /// Opens `/db` with all families.
 pub fn open(options: DbOptions) -> ferrock::Result<(Db, Vec<ColumnFamily>)> {
+    open_at(Path::new("/db"), options)
+}
+
+pub fn open_at(path: &Path, options: DbOptions) -> ferrock::Result<(Db, Vec<ColumnFamily>)> {
     let family = || {
         let mut family = ColumnFamilyOptions::default();
         family.merge_operator = Some(Arc::new(StringAppend::new(b",")));
         family.disable_auto_compactions = true;
         family
     };
-    Db::open_cf("/db", options, FAMILIES.map(|name| (name.to_owned(), family())).to_vec())
+    Db::open_cf(path, options, FAMILIES.map(|name| (name.to_owned(), family())).to_vec())
 }
 
 pub fn keeping_on(file_system: Arc<dyn FileSystem>, ttl_seconds: u64) -> DbOptions {
     let mut options = options_on(file_system);
     options.wal_ttl_seconds = ttl_seconds;
     options
+}
+
+/// Puts all that is logged into tables: no log is needed any more.
+pub fn flush_all(db: &Db) {
+    db.flush_cfs(&db.column_families(), &FlushOptions::default()).unwrap();
 }
 
 pub fn all_contents(db: &Db, families: &[ColumnFamily]) -> Vec<Contents> {

@@ -7,7 +7,7 @@
 //! A follower that looked before the archive lost what it had not taken goes on; one that did not, gets an error that
 //! names the numbers, and never a batch behind the gap.
 
-use crate::follower::{Follower, keeping_on, open};
+use crate::follower::{Follower, flush_all, keeping_on, open};
 use ferrock::{ErrorKind, FlushOptions, SequenceNumber, WalKind, WalReadOptions, WriteBatch, WriteOptions};
 use ferrock_base::clock::{Clock, ManualClock};
 use ferrock_base::random::Random;
@@ -72,7 +72,7 @@ fn run(seed: u64) -> Outcome {
     for _ in 0..120 {
         // Some followers look seldom.
         match random.next_u64() % if seed % 3 == 0 { 16 } else { 20 } {
-            0 => db.flush().unwrap(),
+            0 => flush_all(&db),
             1 => {
                 let family = &families[(random.next_u64() % 3) as usize];
                 db.flush_cf(family, &FlushOptions::default()).unwrap();

@@ -5,6 +5,7 @@
 //! histories.rs  random histories over families, with flushes, purges of the archive and reopens, and a follower
 //! threads.rs    writers, a thread that flushes, and readers that follow all the time
 //! crashes.rs    the files as they are at every operation, opened and read from the beginning
+//! archive.rs    which logs are kept, and for how long
 //! gaps.rs       what is missing: logs that went, writes without a log, writes that failed, damage
 //! ```
 #![allow(
@@ -15,6 +16,7 @@
     reason = "tests fail by panicking, and start threads"
 )]
 
+mod archive;
 #[path = "../common/mod.rs"]
 mod common;
 mod crashes;

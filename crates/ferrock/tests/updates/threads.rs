@@ -1,8 +1,8 @@
 //! Writers, flushes and readers at the same time.
 
 use crate::common::threads::PATIENCE;
-use crate::follower::{keeping_on, open};
-use ferrock::{Db, SequenceNumber, WalReadOptions, WriteBatch, WriteOptions};
+use crate::follower::{flush_all, keeping_on, open, open_at};
+use ferrock::{Db, SequenceNumber, WalKind, WalReadOptions, WriteBatch, WriteOptions};
 use ferrock_base::random::Random;
 use ferrock_format::write_batch::Record;
 use ferrock_vfs::MemoryFileSystem;
@@ -32,7 +32,7 @@ fn write_all(db: &Db, writer: u64, acknowledged: &AtomicU64) {
         db.write(batch, &WriteOptions { sync, ..WriteOptions::default() }).unwrap();
         acknowledged.store(number + 1, Ordering::Release);
         if writer == 0 && number % 50 == 25 {
-            db.flush().unwrap();
+            flush_all(db);
         }
     }
 }
@@ -100,27 +100,24 @@ fn read_all(db: &Db, acknowledged: &[AtomicU64], restarts: bool) -> Seen {
     seen
 }
 
-fn readers_beside_writers(manual_wal_flush: bool) {
-    let mut options = keeping_on(Arc::new(MemoryFileSystem::new()), 1_000_000);
-    options.manual_wal_flush = manual_wal_flush;
-    let (db, _) = open(options).unwrap();
+fn readers_beside_writers(db: &Db) {
     let acknowledged: Vec<AtomicU64> = (0..WRITERS).map(|_| AtomicU64::new(0)).collect();
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let writers: Vec<_> = (0..WRITERS)
             .map(|writer| {
-                let (db, acknowledged) = (&db, &acknowledged[writer as usize]);
+                let acknowledged = &acknowledged[writer as usize];
                 scope.spawn(move || write_all(db, writer, acknowledged))
             })
             .collect();
         let readers = [false, true].map(|restarts| {
-            let (db, acknowledged) = (&db, &acknowledged[..]);
+            let acknowledged = &acknowledged[..];
             scope.spawn(move || read_all(db, acknowledged, restarts))
         });
         let flusher = scope.spawn(|| {
             let mut flushes = 0;
             while !is_over.load(Ordering::Acquire) {
-                db.flush().unwrap();
+                flush_all(db);
                 flushes += 1;
                 std::thread::yield_now();
             }
@@ -133,17 +130,29 @@ fn readers_beside_writers(manual_wal_flush: bool) {
         assert_eq!(last, [db.latest_sequence_number().0; 2]);
     });
     let logs = db.sorted_wal_files().unwrap();
-    assert!(logs.len() > 1, "logs were switched: {logs:?}, {:?}", db.current_wal_file());
+    let archived = logs.iter().filter(|log| log.kind == WalKind::Archived).count();
+    assert!(archived > 4, "logs were archived: {logs:?}");
 }
 
 #[test]
 fn readers_follow_writers_that_form_groups() {
-    readers_beside_writers(false);
+    let (db, _) = open(keeping_on(Arc::new(MemoryFileSystem::new()), 1_000_000)).unwrap();
+    readers_beside_writers(&db);
 }
 
 #[test]
 fn readers_follow_what_waits_for_a_flush_of_the_log() {
-    readers_beside_writers(true);
+    let mut options = keeping_on(Arc::new(MemoryFileSystem::new()), 1_000_000);
+    options.manual_wal_flush = true;
+    readers_beside_writers(&open(options).unwrap().0);
+}
+
+/// A log in a directory has space reserved behind its records, and is cut when it is closed.
+#[test]
+fn readers_follow_logs_with_reserved_space() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = keeping_on(ferrock_vfs::default_file_system(), 1_000_000);
+    readers_beside_writers(&open_at(directory.path(), options).unwrap().0);
 }
 
 /// Without an archive a log that is being read stays for its reader, and goes when the reader has left it.
