@@ -97,7 +97,7 @@ enum Task {
         #[arg(long, value_name = "PATH")]
         ferrock_library: Option<PathBuf>,
     },
-    /// Archives and logs that RocksDB 11.8.1 and Ferrock's library wrote in turns, and the updates that both read there.
+    /// Archives and logs that RocksDB 11.8.1 and Ferrock's library wrote in turns, and the updates that both read.
     Updates {
         /// Seeds: one, or FIRST..LAST, both included.
         #[arg(long, default_value = "0..7", value_parser = parse_seeds)]

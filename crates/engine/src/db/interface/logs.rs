@@ -47,8 +47,8 @@ impl Db {
     ///
     /// A program that copies a database by this has to keep logs (`wal_ttl_seconds`, `wal_size_limit_mb`) for longer
     /// than the copy may fall behind, and to write without `disable_wal`. It keeps
-    /// [`last_sequence`](crate::WalBatch::last_sequence) of what it has taken, and goes on with the number behind it. Entries
-    /// that refer to blob files (`enable_blob_direct_write`) mean nothing in another database.
+    /// [`last_sequence`](crate::WalBatch::last_sequence) of what it has taken, and goes on with the number behind it.
+    /// Entries that refer to blob files (`enable_blob_direct_write`) mean nothing in another database.
     ///
     /// The log that is being read stays until the iterator leaves it or is dropped.
     ///
