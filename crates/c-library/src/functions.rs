@@ -173,6 +173,13 @@ functions! {
         restore_options_set_mode: (Object, c_int);
         backup_engine_restore_db_from_backup: (Object, *const c_char, *const c_char, Object, u32, ErrorSlot);
         backup_engine_purge_old_backups: (Object, u32, ErrorSlot);
+        get_updates_since: (Object, u64, Object, ErrorSlot) -> Object;
+        wal_iter_next: (Object);
+        wal_iter_valid: (Object) -> c_uchar;
+        wal_iter_status: (Object, ErrorSlot);
+        wal_iter_get_batch: (Object, *mut u64) -> Object;
+        wal_iter_destroy: (Object);
+        writebatch_data: (Object, *mut usize) -> *const c_char;
     }
 }
 

@@ -95,6 +95,7 @@ mod storage_info;
 mod table_options;
 mod table_values;
 mod universal_options;
+mod wal;
 mod write;
 mod write_batch;
 mod write_batch_parts;

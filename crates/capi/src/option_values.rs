@@ -90,6 +90,10 @@ settings_options! {
     db.settings.open_files_async:
         rocksdb_options_set_open_files_async(c_uchar),
         rocksdb_options_get_open_files_async(c_uchar);
+    db.settings.wal_ttl_seconds: rocksdb_options_set_WAL_ttl_seconds(u64), rocksdb_options_get_WAL_ttl_seconds(u64);
+    db.settings.wal_size_limit_mb:
+        rocksdb_options_set_WAL_size_limit_MB(u64),
+        rocksdb_options_get_WAL_size_limit_MB(u64);
     db.settings.max_total_wal_size:
         rocksdb_options_set_max_total_wal_size(u64),
         rocksdb_options_get_max_total_wal_size(u64);
@@ -321,8 +325,6 @@ kept_texts! {
         rocksdb_options_set_table_cache_numshardbits(c_int),
         rocksdb_options_get_table_cache_numshardbits(c_int);
     flag use_fsync: rocksdb_options_set_use_fsync(c_int), rocksdb_options_get_use_fsync(c_int);
-    number WAL_ttl_seconds: rocksdb_options_set_WAL_ttl_seconds(u64), rocksdb_options_get_WAL_ttl_seconds(u64);
-    number WAL_size_limit_MB: rocksdb_options_set_WAL_size_limit_MB(u64), rocksdb_options_get_WAL_size_limit_MB(u64);
     number manifest_preallocation_size:
         rocksdb_options_set_manifest_preallocation_size(usize),
         rocksdb_options_get_manifest_preallocation_size(usize);

@@ -19,6 +19,11 @@ pub struct rocksdb_writebatch_t {
 }
 
 impl rocksdb_writebatch_t {
+    /// A batch that holds something already.
+    pub(crate) fn of(batch: WriteBatch) -> Self {
+        Self { batch, error: None }
+    }
+
     /// The first thing that went wrong, for what was added then is not in the batch.
     pub(crate) fn check(&self) -> Result<()> {
         self.error.clone().map_or(Ok(()), Err)

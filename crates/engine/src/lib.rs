@@ -27,7 +27,8 @@ pub use db::{
     AsyncScan, ColumnFamilyDescriptor, CompactionServiceOptionsOverride, Db, GetAsync, INTEGER_PROPERTIES, Iter,
     KeyVersion, KeyVersions, LiveFile, LiveFileStorageInfo, LiveFilesStorageOptions, MAP_PROPERTIES, MultiGetAsync,
     MultiScan, NextBatch, OpenAndCompactOptions, PinnedSlice, ScanBatch, ScanRange, ScanRow, TEXT_PROPERTIES,
-    TableOverride, UserKeyRange, WeakDb, failed_compaction_result, open_and_compact,
+    TableOverride, UserKeyRange, WalBatch, WalFile, WalIterator, WalKind, WalReadOptions, WeakDb,
+    failed_compaction_result, open_and_compact,
 };
 pub use ferrock_base::byte_text;
 pub use ferrock_base::{Comparator, Error, ErrorKind, FileNumber, Result, SequenceNumber, ValueType};

@@ -9,6 +9,7 @@
 //! | read many keys | [`Db::multi_get`] |
 //! | read without blocking a thread | [`Db::get_async`], [`Db::multi_get_async`], [`Db::scan_async`] |
 //! | read as of a moment | [`Db::snapshot`], [`Snapshot`] |
+//! | copy a database as it changes | [`Db::updates_since`], [`WalIterator`] |
 //! | update without reading | [`options::MergeOperator`], [`Db::merge`] |
 //! | drop or change entries as they are compacted | [`options::CompactionFilter`] |
 //! | store properties of your own in each table | [`options::TablePropertiesCollector`], [`Db::table_properties`] |

@@ -16,6 +16,8 @@ mod merge_operator;
 #[cfg(feature = "metrics")]
 #[path = "../examples/metrics.rs"]
 mod metrics;
+#[path = "../examples/replicate.rs"]
+mod replicate;
 #[path = "../examples/snapshots_and_iterators.rs"]
 mod snapshots_and_iterators;
 #[path = "../examples/time_series.rs"]
@@ -50,6 +52,11 @@ fn the_database_of_little_memory_runs() {
 #[test]
 fn the_merge_operator_runs() {
     merge_operator::main().unwrap();
+}
+
+#[test]
+fn the_replication_runs() {
+    replicate::main().unwrap();
 }
 
 #[test]

@@ -47,11 +47,12 @@ impl DbOptions {
     /// Brings options into their bounds.
     #[doc(hidden)]
     pub fn adjust(&mut self) -> Vec<Adjustment> {
-        // Where a log ends cannot be told in a recycled one by these modes.
+        // Where a log ends cannot be told in a recycled one by these modes; and a log that is kept is not used again.
         if matches!(
             self.settings.wal_recovery_mode,
             WalRecoveryMode::TolerateCorruptedTailRecords | WalRecoveryMode::AbsoluteConsistency
-        ) {
+        ) || self.settings.keeps_logs()
+        {
             self.passthrough.keep(DB_OPTIONS, "recycle_log_file_num", "0");
         }
         self.settings.bring_into_bounds()

@@ -68,6 +68,13 @@ option_table! {
         /// Directory of the log; empty: that of the database. It is created when it is missing. An open that would
         /// leave logs unread in the place that the OPTIONS file names is refused.
         fixed wal_dir: String = String::new();
+        /// Seconds that a log stays in `archive/` below the directory of the logs when nothing needs it any more, for
+        /// [`updates_since`](crate::Db::updates_since); 0: it is removed at once, unless `wal_size_limit_mb` keeps it.
+        /// Either of the two keeps logs. With both, the age counts first and then the size.
+        fixed wal_ttl_seconds as "WAL_ttl_seconds": u64 = 0;
+        /// MiB of logs that stay in `archive/`, of which the oldest go first; 0: no bound of the size where
+        /// `wal_ttl_seconds` keeps logs, and else no log is kept.
+        fixed wal_size_limit_mb as "WAL_size_limit_MB": u64 = 0;
         /// What damage in the log is accepted at open.
         fixed wal_recovery_mode: WalRecoveryMode = WalRecoveryMode::PointInTimeRecovery;
         /// The log stays in the process until `flush_wal`; a process that dies loses it.
@@ -174,6 +181,15 @@ impl Deref for DbOptions {
 impl DerefMut for DbOptions {
     fn deref_mut(&mut self) -> &mut DbSettings {
         &mut self.settings
+    }
+}
+
+impl DbSettings {
+    /// True when logs that nothing needs any more are moved to the archive.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn keeps_logs(&self) -> bool {
+        self.wal_ttl_seconds > 0 || self.wal_size_limit_mb > 0
     }
 }
 

@@ -21,8 +21,6 @@ pub type DefaultText = (&'static str, &'static str);
 
 /// Options of a whole database without effect.
 pub const DB_OPTIONS: &[DefaultText] = &[
-    ("WAL_size_limit_MB", "0"),
-    ("WAL_ttl_seconds", "0"),
     ("allow_2pc", "false"),
     ("allow_data_in_errors", "false"),
     ("allow_ingest_behind", "false"),
@@ -394,12 +392,12 @@ mod tests {
             ("use_fsync", "perhaps"),
             ("stats_persist_period_sec", "many"),
             ("lowest_used_cache_tier", "kLukewarm"),
-            ("WAL_ttl_seconds", "x"),
+            ("write_thread_max_yield_usec", "x"),
         ] {
             let error = kept.set(DB_OPTIONS, name, text).unwrap_err();
             assert_eq!(error.kind(), ferrock_base::ErrorKind::InvalidArgument, "{error}");
         }
-        for (name, text) in [("two_write_queues", "true"), ("allow_mmap_writes", "true"), ("WAL_ttl_seconds", "9")] {
+        for (name, text) in [("two_write_queues", "true"), ("allow_mmap_writes", "true"), ("allow_2pc", "true")] {
             let error = kept.set(DB_OPTIONS, name, text).unwrap_err();
             assert_eq!(error.kind(), ferrock_base::ErrorKind::NotSupported, "{error}");
         }

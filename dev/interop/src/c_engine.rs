@@ -180,14 +180,21 @@ impl CEngine {
     }
 }
 
-impl Engine for CEngine {
-    fn open(&self, directory: &Path, mode: OpenMode, settings: &Settings) -> Outcome<Box<dyn Database>> {
+impl CEngine {
+    /// As [`Engine::open`], for what only this kind of database has.
+    pub fn open_database(&self, directory: &Path, mode: OpenMode, settings: &Settings) -> Outcome<CDatabase> {
         let path = c_text(directory.to_str().ok_or("the path is not UTF-8")?)?;
         let options = match mode {
             OpenMode::Create => self.fresh_options(settings)?,
             OpenMode::ReadWrite | OpenMode::ReadOnly => self.latest_options(&path, settings)?,
         };
-        Ok(Box::new(self.open_with(directory, mode, options)?.0))
+        Ok(self.open_with(directory, mode, options)?.0)
+    }
+}
+
+impl Engine for CEngine {
+    fn open(&self, directory: &Path, mode: OpenMode, settings: &Settings) -> Outcome<Box<dyn Database>> {
+        Ok(Box::new(self.open_database(directory, mode, settings)?))
     }
 }
 
@@ -217,7 +224,43 @@ impl Drop for CDatabase {
     }
 }
 
+/// Batches of the logs, with their sequence numbers, and what ended them.
+pub struct Updates {
+    pub batches: Vec<(u64, Vec<u8>)>,
+    pub status: Option<String>,
+}
+
 impl CDatabase {
+    /// What the logs have from a sequence number on.
+    pub fn updates_since(&self, sequence: u64) -> Outcome<Updates> {
+        let f = self.functions;
+        let begin = f.get_updates_since.ok_or("no updates")?;
+        let (destroy, next) = f.wal_iter_destroy.zip(f.wal_iter_next).ok_or("no updates")?;
+        let (valid, status) = f.wal_iter_valid.zip(f.wal_iter_status).ok_or("no updates")?;
+        let (batch_of, data_of) = f.wal_iter_get_batch.zip(f.writebatch_data).ok_or("no updates")?;
+        // SAFETY: the database exists and outlives the iterator; null stands for the default options.
+        let iter = match f.checked(|error| unsafe { begin(self.db, sequence, null_mut(), error) }) {
+            Err(message) => return Ok(Updates { batches: Vec::new(), status: Some(message) }),
+            // SAFETY: an iterator, and the function that ends such.
+            Ok(iter) => unsafe { Owned::new(iter, destroy) },
+        };
+        let mut batches = Vec::new();
+        // SAFETY: the iterator exists.
+        while unsafe { valid(iter.object()) } != 0 {
+            let (mut first, mut length) = (0, 0);
+            // SAFETY: the iterator is on a batch, which is given back once and is not changed meanwhile.
+            let batch = unsafe { Owned::new(batch_of(iter.object(), &mut first), f.writebatch_destroy) };
+            // SAFETY: pointer and length come from one call, and the batch lives on.
+            let data = unsafe { borrowed(data_of(batch.object(), &mut length), length) };
+            batches.push((first, data.to_vec()));
+            // SAFETY: the iterator exists.
+            unsafe { next(iter.object()) };
+        }
+        // SAFETY: the iterator exists.
+        let status = f.checked(|error| unsafe { status(iter.object(), error) }).err();
+        Ok(Updates { batches, status })
+    }
+
     fn read_options(&self, snapshot: Option<usize>) -> Owned {
         let f = self.functions;
         let options = made(f.readoptions_create, f.readoptions_destroy);

@@ -28,6 +28,7 @@ mod rewritings;
 mod runner;
 mod settings;
 mod tables;
+mod updates;
 mod wide;
 mod worker;
 
@@ -103,9 +104,20 @@ enum Task {
         #[arg(long, value_name = "PATH")]
         ferrock_library: Option<PathBuf>,
     },
-    /// Histories, answers, histories under many options, counts, tables, golden databases, rewritings, wide tables
-    /// and backups.
+    /// Archives and logs that RocksDB 11.8.1 and Ferrock's library wrote in turns, and the updates that both read.
+    Updates {
+        /// Seeds: one, or FIRST..LAST, both included.
+        #[arg(long, default_value = "0..7", value_parser = parse_seeds)]
+        seeds: RangeInclusive<u64>,
+        /// Ferrock's library, built from crates/capi [default: the one beside this program].
+        #[arg(long, value_name = "PATH")]
+        ferrock_library: Option<PathBuf>,
+    },
+    /// Histories, answers, histories under many options, counts, tables, golden databases, rewritings, wide tables,
+    /// backups and updates.
     All(HistoriesArguments),
+    #[command(hide = true)]
+    UpdatesCase(updates::Case),
     #[command(hide = true)]
     AlikeCase(alike::Case),
     #[command(hide = true)]
@@ -300,7 +312,8 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             let wide = wide_tables(&directory, library, 0..=11, json)?;
             let backups = directories_of_backups(&directory, library, 0..=11, json)?;
             let golden = golden_databases(&directory, library, "", json)?;
-            Ok(golden && backups && rewritings && tables && counts && answers && alike && histories && wide)
+            let updates = updates_of_logs(&directory, library, arguments.ferrock_library.as_deref(), 0..=7, json)?;
+            Ok(updates && golden && backups && rewritings && tables && counts && answers && alike && histories && wide)
         }
         Task::Worker { release, library, ferrock_library, seed, directory, from_turn } => {
             let release = settings::Release::parse(&release)?;
@@ -323,6 +336,10 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             counts_of_both(&directory, library, ferrock_library.as_deref(), write, json)
         }
         Task::CountsCase { directory, library } => Ok(report::said(counts::play(&directory, &library))),
+        Task::Updates { seeds, ferrock_library } => {
+            updates_of_logs(&directory, library, ferrock_library.as_deref(), seeds, json)
+        }
+        Task::UpdatesCase(case) => Ok(report::said(updates::play(&case))),
         Task::AlikeCase(case) => Ok(report::said(alike::play_case(&case))),
         Task::Answers(arguments) => answers_of_both(&directory, library, &arguments, json),
         Task::AnswersCase { seed, directory, library } => {
@@ -461,6 +478,20 @@ fn directories_of_backups(
     let start = std::time::Instant::now();
     let results = backups::run(&fetched, &directory.join("backups"), seeds);
     Ok(report::backups(&results, start.elapsed(), json))
+}
+
+fn updates_of_logs(
+    directory: &Path,
+    rocksdb_library: Option<&Path>,
+    ferrock_library: Option<&Path>,
+    seeds: RangeInclusive<u64>,
+    json: bool,
+) -> Result<bool, String> {
+    let fetched = fetch::fetch(directory, rocksdb_library)?;
+    let ferrock = ferrock_library.map_or_else(own_library, |library| Ok(library.to_owned()))?;
+    let start = std::time::Instant::now();
+    let results = updates::run(&fetched, &ferrock, &directory.join("updates"), seeds);
+    Ok(report::updates(&results, start.elapsed(), json))
 }
 
 fn all_tables(

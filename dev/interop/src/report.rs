@@ -11,6 +11,7 @@ use crate::rewritings::Rewriting;
 use crate::runner::HistoryResult;
 use crate::settings::{Release, TableKind};
 use crate::tables::{self, CaseJob, CaseResult, factors};
+use crate::updates::UpdatesResult;
 use crate::wide::WideResult;
 use comfy_table::{Table, presets};
 use serde_json::{Value, json};
@@ -322,6 +323,32 @@ pub fn backups(results: &[BackupsResult], took: Duration, json: bool) -> bool {
     let restores: u64 = results.iter().filter_map(|result| result.outcome.as_ref().ok()).sum();
     println!(
         "backups: {failed} of {} directories failed; {restores} restores by Ferrock and RocksDB, of backups by both; {:.1} s",
+        results.len(),
+        took.as_secs_f64()
+    );
+    failed == 0
+}
+
+/// Updates out of the logs; true when both libraries read the same.
+pub fn updates(results: &[UpdatesResult], took: Duration, json: bool) -> bool {
+    let failed = results.iter().filter(|result| result.outcome.is_err()).count();
+    if json {
+        let cases = results.iter().map(|result| match &result.outcome {
+            Ok(batches) => json!({"seed": result.seed, "batches": batches}),
+            Err(failure) => json!({"seed": result.seed, "failure": failure}),
+        });
+        println!("{}", json!({"updates": cases.collect::<Vec<_>>(), "seconds": took.as_secs_f64()}));
+        return failed == 0;
+    }
+    for result in results {
+        if let Err(failure) = &result.outcome {
+            println!("updates of seed {}: {failure}", result.seed);
+        }
+    }
+    let batches: u64 = results.iter().filter_map(|result| result.outcome.as_ref().ok()).sum();
+    println!(
+        "updates: {} of {} failed; both read {batches} batches of each other's logs alike; {:.1} s",
+        failed,
         results.len(),
         took.as_secs_f64()
     );

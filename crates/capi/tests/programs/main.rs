@@ -121,6 +121,11 @@ fn more_reads() {
 }
 
 #[test]
+fn logs() {
+    check("logs");
+}
+
+#[test]
 fn paths() {
     check("paths");
 }

@@ -7,14 +7,11 @@ use super::ColumnFamilyDescriptor;
 use super::open::file_system_of;
 use crate::options::{DbOptions, DbPath};
 use ferrock_base::{Error, Result};
-use ferrock_format::file_name::{self, FileKind};
+use ferrock_format::file_name::{self, ARCHIVE_DIRECTORY, FileKind};
 use ferrock_options::SstFileManager;
 use ferrock_tree::places::is_same;
 use ferrock_vfs::FileSystem;
 use std::path::Path;
-
-/// Where RocksDB keeps logs that are no longer needed for a while.
-const ARCHIVE: &str = "archive";
 
 /// See [`Db::destroy_cf`].
 pub(crate) fn destroy(path: &Path, options: &DbOptions, families: &[ColumnFamilyDescriptor]) -> Result<()> {
@@ -34,7 +31,7 @@ pub(crate) fn destroy(path: &Path, options: &DbOptions, families: &[ColumnFamily
             note(&mut first_error, remove(&*file_system, counted, &path.join(name)));
         }
     }
-    note(&mut first_error, destroy_files_in(&*file_system, counted, &path.join(ARCHIVE), &[FileKind::Log]));
+    note(&mut first_error, destroy_files_in(&*file_system, counted, &path.join(ARCHIVE_DIRECTORY), &[FileKind::Log]));
     for paths in families.iter().map(|(_, family)| &family.cf_paths).chain([&options.db_paths]) {
         for DbPath { path: directory, .. } in paths.iter().filter(|paths| !is_same(&paths.path, path)) {
             let kinds = [FileKind::Table, FileKind::Blob, FileKind::Trash];
@@ -43,7 +40,7 @@ pub(crate) fn destroy(path: &Path, options: &DbOptions, families: &[ColumnFamily
     }
     let logs = Path::new(&options.wal_dir);
     if !options.wal_dir.is_empty() && !is_same(logs, path) {
-        for directory in [&logs.join(ARCHIVE), logs] {
+        for directory in [&logs.join(ARCHIVE_DIRECTORY), logs] {
             note(&mut first_error, destroy_files_in(&*file_system, counted, directory, &[FileKind::Log]));
         }
     }

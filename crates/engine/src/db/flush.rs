@@ -297,7 +297,7 @@ pub(crate) fn delete_logs(core: &DbCore, numbers: &[FileNumber]) {
         return;
     }
     if keeps_newest_log(core) {
-        core.files.remove_logs(numbers);
+        core.files.retire_logs(numbers);
     } else {
         core.files.note_logs(numbers);
     }

@@ -20,6 +20,7 @@
 //! job_events.rs what listeners are told of jobs
 //! metrics.rs    all numbers of the database as one value
 //! storage_info.rs what a copy is made of
+//! updates/      the logs as batches, for replication
 //! remote.rs     compactions that another process runs                     open_and_compact.rs the other process
 //! ```
 //!
@@ -74,6 +75,7 @@ mod space;
 mod storage_info;
 mod successive_merges;
 mod switch_memtable;
+mod updates;
 mod versions;
 mod wakeups;
 mod write;
@@ -118,6 +120,7 @@ pub use properties::{INTEGER_PROPERTIES, MAP_PROPERTIES, TEXT_PROPERTIES};
 pub use read::Iter;
 pub use search::PinnedSlice;
 pub use storage_info::{LiveFileStorageInfo, LiveFilesStorageOptions};
+pub use updates::{WalBatch, WalFile, WalIterator, WalKind, WalReadOptions};
 pub use versions::{KeyVersion, KeyVersions};
 
 /// Everything an open database is made of.

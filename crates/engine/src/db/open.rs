@@ -31,6 +31,7 @@ use crate::db::options_file;
 use crate::db::space;
 use crate::db::switch_memtable;
 use crate::events::Events;
+use crate::files::archive::{LogArchive, archive_of};
 use crate::files::deletion::Deletion;
 use crate::files::log_directory::{self, LogDirectory, LogDirectoryRequest, WalDirFrom};
 use crate::files::{FileRegistry, FileRegistryParts};
@@ -281,6 +282,7 @@ impl Opener {
             create_table_directories(&*self.file_system, &self.path, paths)?;
         }
         let core = self.assemble(versions, logs, Arc::clone(info_log), Some(lock), false);
+        core.files.prepare_archive()?;
         space::begin(&core);
         let opens_later = self.options.open_files_async;
         if opens_later {
@@ -342,6 +344,7 @@ impl Opener {
         if !is_same(&logs, &self.path) {
             log_directory::check_is_unused(&*self.file_system, &logs)?;
         }
+        log_directory::check_is_unused(&*self.file_system, &archive_of(&logs))?;
         let id = self.new_identity();
         let last_sequence = if self.preserves_times() { FIRST_SEQUENCE } else { SequenceNumber(0) };
         let temperature = self.options.metadata_write_temperature;
@@ -453,6 +456,8 @@ impl Opener {
         let blob_source = blob_source.with_read_limiter(components.rate_limiter.clone());
         let blob_source = Arc::new(blob_source.with_counts(counts));
         let events = Arc::new(Events::new(components.listeners.clone(), info_log));
+        let archive = LogArchive::of(&self.options, &self.file_system, places.log_directory(), &clock);
+        let archive = archive.filter(|_| !is_read_only);
         let files = FileRegistry::new(FileRegistryParts {
             file_system: Arc::clone(&self.file_system),
             database: self.path.clone(),
@@ -470,6 +475,7 @@ impl Opener {
                 },
                 components.statistics.clone(),
             ),
+            archive,
             directory_lock: lock,
         });
         let logs = Logs::new(Arc::clone(&self.file_system), places, wal_options);

@@ -123,7 +123,7 @@ fn commit_resume(core: &DbCore, log_number: FileNumber, flushes: Vec<FamilyFlush
     let flushed =
         flushes.iter().map(|flush| (flush.data.id, flush.memtables.len(), core.versions.current(flush.data.id)));
     core.jobs.retire_memtables(flushed);
-    let released = core.writes.logs().release_all_before(log_number, visible);
+    let released = core.writes.logs().release_before(log_number);
     drop(installs);
     flush::delete_logs(core, &released);
     let flushed: Vec<(u32, usize)> = flushes.iter().map(|flush| (flush.data.id, flush.memtables.len())).collect();

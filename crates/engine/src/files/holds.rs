@@ -3,7 +3,7 @@
 //! ```text
 //! hold ---> waits for the removal of a file that runs ---> FileHold: copies, links, listings ---> dropped
 //!
-//! clean-up, obsolete log, orphaned blob file ---> begin_removal: a turn   (no hold)  ---> removed
+//! clean-up, retired log, orphaned blob file ---> begin_removal: a turn   (no hold)  ---> removed
 //!                                                            \--> none   (a hold)   ---> stays, and is owed
 //! ```
 //!

@@ -23,18 +23,23 @@
 //! With an `SstFileManager` ([`deletion`]) a file is removed when it has become trash, whose name counts as none of the
 //! database; what becomes of it then is the manager's business, also after the database was closed.
 //!
+//! Logs go their own way ([`retired_logs`]): to the [`archive`], or when no reader of updates has them open.
+//!
 //! Tables of an older version that an iterator, a point lookup or a job still holds (zombies) stay until the version is
 //! dropped. Its drop requests a clean-up, which a thread of the database performs, once for all requests before its
 //! begin. When only iterators requested clean-ups, the inputs of an idle database's last compaction stayed until the
 //! next job if a point lookup, or the choice of a compaction, held their version at the wrong moment.
 
+pub(crate) mod archive;
 pub(crate) mod deletion;
 pub(crate) mod holds;
 pub(crate) mod log_directory;
 pub(crate) mod openings;
+mod retired_logs;
 
 use crate::events::{Event, Events};
 use crate::info_log::InfoLog;
+use archive::LogArchive;
 use deletion::{Deletion, Removal};
 use ferrock_base::{Error, FileNumber, Result};
 use ferrock_format::file_name::{self, FileKind};
@@ -47,6 +52,8 @@ use ferrock_tree::version::obsolete::{NeededFiles, obsolete_files};
 use ferrock_vfs::{FileLock, FileSystem};
 use holds::HoldState;
 use parking_lot::{Condvar, Mutex};
+pub(crate) use retired_logs::LogPin;
+use retired_logs::RetiredLogs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -62,6 +69,8 @@ pub(crate) struct FileRegistryParts {
     pub(crate) blob_source: Arc<BlobSource>,
     pub(crate) events: Arc<Events>,
     pub(crate) deletion: Deletion,
+    /// `None`: logs that nothing needs are removed.
+    pub(crate) archive: Option<LogArchive>,
     /// `None`: the database is open for reading, and nothing is removed.
     pub(crate) directory_lock: Option<Box<dyn FileLock>>,
 }
@@ -84,6 +93,7 @@ struct State {
     /// What lies in the directories that were listed: of all that a clean-up may ever remove, the names.
     known: BTreeMap<PathBuf, BTreeSet<String>>,
     holds: HoldState,
+    retired_logs: RetiredLogs,
 }
 
 /// Background work that a caller can wait for.
@@ -119,6 +129,7 @@ pub(crate) struct FileRegistry {
     open_tables: Arc<OpenTables>,
     blob_source: Arc<BlobSource>,
     deletion: Deletion,
+    archive: Option<LogArchive>,
     log: Arc<InfoLog>,
     events: Arc<Events>,
     /// The last clean-up left tables that only readers held.
@@ -141,6 +152,7 @@ impl FileRegistry {
             blob_source,
             events,
             deletion,
+            archive,
             directory_lock,
         } = parts;
         Arc::new(Self {
@@ -150,6 +162,7 @@ impl FileRegistry {
             open_tables,
             blob_source,
             deletion,
+            archive,
             log: Arc::clone(events.log()),
             events,
             has_zombies: AtomicBool::new(false),
@@ -269,18 +282,6 @@ impl FileRegistry {
     /// The smallest number that is pending.
     pub(crate) fn oldest_pending(&self) -> Option<FileNumber> {
         self.state.lock().pending.first().copied()
-    }
-
-    /// Removes logs that no family needs.
-    pub(crate) fn remove_logs(&self, numbers: &[FileNumber]) {
-        for number in numbers {
-            let (directory, name) = (self.places.log_directory(), file_name::log(*number));
-            let Some(_turn) = self.begin_removal() else {
-                self.note_file(directory, name);
-                continue;
-            };
-            self.remove_quietly(directory, name, "removing an obsolete log", self.removal_of(FileKind::Log));
-        }
     }
 
     /// A file that stays costs space, until a clean-up removes it.
@@ -442,6 +443,7 @@ impl FileRegistry {
             self.remove_unneeded_in(&directory, needed, may_remove_logs, is_table);
         }
         self.remove_unneeded_in(&self.database, needed, may_remove_logs, |_| true);
+        self.purge_archive();
     }
 
     /// Removes the files of some kinds that are not needed from one directory of the database.
@@ -471,13 +473,17 @@ impl FileRegistry {
                 (FileKind::Blob, number) => self.blob_source.evict(number),
                 _ => {}
             }
-            let removal = self.removal_of(parsed.kind);
-            let removed = self.deletion.remove(&*self.file_system, &directory.join(name), removal);
+            let removed = if parsed.kind == FileKind::Log {
+                self.retire_log(directory, parsed.number)
+            } else {
+                self.deletion.remove(&*self.file_system, &directory.join(name), self.removal_of(parsed.kind))
+            };
             self.tell_of_removal(directory, name, &removed);
             match removed {
                 Ok(()) => {
                     self.forget(directory, name);
-                    self.log.info(|| format!("removed {name}"));
+                    let is_archived = parsed.kind == FileKind::Log && self.archive.is_some();
+                    self.log.info(|| format!("{} {name}", if is_archived { "archived" } else { "removed" }));
                 }
                 Err(error) if error.is_not_found() => self.forget(directory, name),
                 Err(error) => self.log.warn(|| format!("removing {name}: {error}")),
@@ -611,6 +617,7 @@ mod tests {
             blob_source,
             events,
             deletion: Deletion::default(),
+            archive: None,
             directory_lock: Some(directory_lock),
         };
         (file_system, FileRegistry::new(parts))

@@ -37,6 +37,16 @@ pub(crate) struct LogSize {
     pub(crate) files: usize,
 }
 
+/// The logs that are still needed, at a moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LogsView {
+    /// Oldest first, the current one last. The size is that of whole records which are in the file: what is reserved
+    /// behind them does not count.
+    pub(crate) logs: Vec<LiveLog>,
+    /// The newest sequence number that is in a log. What a failed write left behind is beyond it.
+    pub(crate) last_logged: SequenceNumber,
+}
+
 /// Where the batches of a write group went.
 #[derive(Debug)]
 pub(crate) struct Appended {
@@ -203,12 +213,22 @@ impl Logs {
 
     /// Every log that is still needed, oldest first. What waits for a flush is not counted.
     pub(crate) fn live(&self) -> Vec<LiveLog> {
-        self.wal.lock().live()
+        self.wal.lock().live_logs()
     }
 
     /// How much there is in logs that are still needed.
     pub(crate) fn size(&self) -> LogSize {
         size_of(&self.wal.lock())
+    }
+
+    /// The logs that are still needed, for a reader: what waited for a flush is in the file then.
+    ///
+    /// # Errors
+    /// That of the flush. A log that failed before is no error: nothing waits for it any more.
+    pub(crate) fn view(&self) -> Result<LogsView> {
+        let mut wal = self.wal.lock();
+        wal.flush_for_reader()?;
+        Ok(LogsView { logs: wal.live_logs(), last_logged: wal.last_logged() })
     }
 
     /// Up to where the logs before `number` go.
@@ -219,13 +239,6 @@ impl Logs {
     /// Forgets the logs before `number` and returns their numbers: no family needs them.
     pub(crate) fn release_before(&self, number: FileNumber) -> Vec<FileNumber> {
         self.wal.lock().release_before(number)
-    }
-
-    /// As [`release_before`](Self::release_before), where everything up to `last` is in tables.
-    pub(crate) fn release_all_before(&self, number: FileNumber, last: SequenceNumber) -> Vec<FileNumber> {
-        let mut wal = self.wal.lock();
-        wal.set_last_logged(last);
-        wal.release_before(number)
     }
 
     /// Closes the logs for good.
@@ -405,7 +418,7 @@ mod tests {
         append(&logs, 2).unwrap();
         assert!(logs.sync().is_err(), "a sync that succeeds now would prove nothing");
         assert!(logs.sync_closed().is_err());
-        assert_eq!(logs.release_all_before(FileNumber(2), SequenceNumber(2)), [FileNumber(1)]);
+        assert_eq!(logs.release_before(FileNumber(2)), [FileNumber(1)]);
         logs.prove(SequenceNumber(3)).unwrap();
         logs.sync_closed().unwrap();
     }

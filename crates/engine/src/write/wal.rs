@@ -307,15 +307,23 @@ impl Wal {
         self.current.as_ref().map_or(0, |log| log.pending.len())
     }
 
-    /// Every log that is still needed, oldest first, with the bytes that the operating system has of it.
-    pub(super) fn live(&self) -> Vec<LiveLog> {
-        let current = self.current.as_ref().map(|log| LiveLog { number: log.number, size_bytes: log.file.size() });
-        self.older.iter().copied().chain(current).collect()
-    }
-
     /// Hands everything to the operating system.
     pub(super) fn flush(&mut self) -> Result<()> {
         self.current.as_mut().map_or(Ok(()), OpenLog::flush)
+    }
+
+    /// As [`flush`](Self::flush), which a log that failed before does not fail.
+    pub(super) fn flush_for_reader(&mut self) -> Result<()> {
+        match &mut self.current {
+            Some(log) if !log.has_failed && !log.pending.is_empty() => log.flush(),
+            _ => Ok(()),
+        }
+    }
+
+    /// The logs that are still needed, oldest first.
+    pub(super) fn live_logs(&self) -> Vec<LiveLog> {
+        let current = self.current.as_ref().map(|log| LiveLog { number: log.number, size_bytes: log.file.size() });
+        self.older.iter().copied().chain(current).collect()
     }
 
     /// Makes the current log durable, unless logs before it are not.

@@ -89,6 +89,8 @@ pub struct Draw {
     tables: u64,
     blobs: u64,
     atomicity: Atomicity,
+    /// Logs that nothing needs go to an archive.
+    keeps_logs: bool,
 }
 
 /// Whether all families become durable together, and whether that is all that keeps them together.
@@ -192,6 +194,7 @@ impl Draw {
                 2 => Atomicity::Flushed,
                 _ => Atomicity::Forced,
             },
+            keeps_logs: one_of(&[0, 0, 1]) == 1,
         };
         if !draw.atomicity.is_logged() {
             (draw.has_unlogged_family, draw.is_single_family) = (false, false);
@@ -219,6 +222,7 @@ pub fn options(file_system: &MemoryFileSystem, seed: u64) -> DbOptions {
     options.manual_wal_flush = draw.manual_wal_flush;
     options.avoid_flush_during_recovery = draw.avoid_flush_during_recovery;
     options.atomic_flush = matches!(draw.atomicity, Atomicity::LoggedAndFlushed | Atomicity::Flushed);
+    options.wal_ttl_seconds = if draw.keeps_logs { 50 } else { 0 };
     // Logs and tables in directories of their own, whose entries are as unsynced as all others.
     if draw.has_wal_dir {
         options.wal_dir = "/logs/db".to_owned();

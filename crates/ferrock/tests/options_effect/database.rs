@@ -30,6 +30,8 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("max_subcompactions", Effect::Elsewhere("tests/subcompactions.rs", "parts_leave_what_one_thread_leaves")),
     ("max_total_wal_size", Shown(max_total_wal_size)),
     ("wal_dir", Effect::Elsewhere("tests/places/wal_dir.rs", "logs_lie_in_wal_dir_and_go_from_there")),
+    ("WAL_ttl_seconds", Effect::Elsewhere("tests/updates/archive.rs", "logs_stay_for_as_long_as_the_options_say")),
+    ("WAL_size_limit_MB", Effect::Elsewhere("tests/updates/archive.rs", "the_newest_logs_stay_within_the_size")),
     ("wal_recovery_mode", Shown(wal_recovery_mode)),
     ("manual_wal_flush", Shown(manual_wal_flush)),
     ("allow_fallocate", Shown(|| files::asked("allow_fallocate", ["true", "false"], "log: "))),

@@ -15,6 +15,7 @@ use std::sync::atomic::Ordering;
 const API: &str = "tests/api.rs";
 const DEADLINES: &str = "tests/deadlines.rs";
 
+const GAPS: &str = "tests/updates/gaps.rs";
 const STOPPING: &str = "tests/stopping.rs";
 const COMPACT_FILES: &str = "tests/compact_files.rs";
 
@@ -57,6 +58,8 @@ pub const EFFECTS: &[(&str, Effect)] = &[
         "FlushWalOptions.rate_limiter_priority",
         Elsewhere("tests/rate_limits.rs", "a_flush_of_the_log_asks_for_what_was_kept_back"),
     ),
+    ("WalReadOptions.verify_checksums", Elsewhere(GAPS, "damage_is_an_error_that_names_file_and_offset")),
+    ("WalReadOptions.from_first_available", Elsewhere(GAPS, "logs_that_were_removed_are_missing")),
     ("FlushOptions.wait", Shown(wait)),
     ("FlushOptions.allow_write_stall", Elsewhere("tests/stalls.rs", "a_flush_that_may_slow_writers_down_does")),
     (

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 const DECLARED_IN: &[&str] = &[
     "../options/src",
     "../engine/src/options.rs",
+    "../engine/src/db/updates/mod.rs",
     "../cache/src/options.rs",
     "../format/src/compression/options.rs",
     "../table/src/charging.rs",

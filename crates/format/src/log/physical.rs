@@ -77,6 +77,7 @@ pub(super) struct PhysicalReader<S> {
     seen_legacy_data: bool,
     /// Zeros to the end of the file end a fragmented record as the end of the file does.
     has_reserved_tail: bool,
+    verifies_checksums: bool,
 }
 
 impl<S> PhysicalReader<S> {
@@ -92,7 +93,17 @@ impl<S> PhysicalReader<S> {
             seen_recyclable: false,
             seen_legacy_data: false,
             has_reserved_tail: true,
+            verifies_checksums: true,
         }
+    }
+
+    /// Takes records whatever their checksums say.
+    pub(super) fn trust_checksums(&mut self) {
+        self.verifies_checksums = false;
+    }
+
+    pub(super) fn source_mut(&mut self) -> &mut S {
+        &mut self.source
     }
 
     /// Takes zeros inside a fragmented record for corruption, even if nothing else follows.
@@ -189,7 +200,9 @@ impl<S: BlockSource> PhysicalReader<S> {
                 }
                 return Ok(Physical::Zeros { offset });
             }
-            if get_fixed32(header, 0) != Some(mask_crc(crc32c(&header[6..header_size + length]))) {
+            if self.verifies_checksums
+                && get_fixed32(header, 0) != Some(mask_crc(crc32c(&header[6..header_size + length])))
+            {
                 // The length may be wrong, so the rest of the block cannot be trusted.
                 self.position = self.limit;
                 return Ok(Physical::BadChecksum { offset, size_bytes });
@@ -198,6 +211,15 @@ impl<S: BlockSource> PhysicalReader<S> {
             self.position = start + length;
             return Ok(Physical::Record { kind, offset, payload: start..start + length });
         }
+    }
+
+    /// Looks for bytes behind those that the source ended with, and reads on there.
+    pub(super) fn read_on(&mut self) -> Result<()> {
+        if self.at_end {
+            self.limit += self.source.read_block(&mut self.block[self.limit..])?.min(BLOCK_SIZE_BYTES - self.limit);
+            self.at_end = self.limit < BLOCK_SIZE_BYTES;
+        }
+        Ok(())
     }
 
     /// True when the rest of the file is zeros. Otherwise the next block is the first one that has anything else in it.

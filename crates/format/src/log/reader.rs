@@ -111,6 +111,46 @@ impl<S: BlockSource> LogReader<S> {
         self
     }
 
+    /// Takes records whatever their checksums say: one that is damaged may be given out.
+    #[must_use]
+    pub fn without_checksums(mut self) -> Self {
+        self.physical.trust_checksums();
+        self
+    }
+
+    /// Where the blocks come from.
+    pub fn source_mut(&mut self) -> &mut S {
+        self.physical.source_mut()
+    }
+
+    /// After [`LogEvent::End`]: looks for bytes that the source has got meanwhile, and reads on there. The source must
+    /// have ended behind a whole record.
+    ///
+    /// # Errors
+    /// The error of the source.
+    ///
+    /// ```
+    /// use ferrock_base::FileNumber;
+    /// use ferrock_format::log::{HeaderFamily, LogEvent, LogReader, LogWriter, SliceSource, WalRecoveryMode};
+    ///
+    /// let (mut writer, mut log) = (LogWriter::new(FileNumber(7), HeaderFamily::Legacy), Vec::new());
+    /// writer.encode_record(&[b"first"], &mut log);
+    /// let end = log.len();
+    /// writer.encode_record(&[b"second"], &mut log);
+    /// let mode = WalRecoveryMode::TolerateCorruptedTailRecords;
+    /// let mut reader = LogReader::new(SliceSource(&log[..end]), FileNumber(7), mode);
+    /// let mut scratch = Vec::new();
+    /// assert!(matches!(reader.read_record(&mut scratch)?, LogEvent::Record { data: b"first", .. }));
+    /// assert!(matches!(reader.read_record(&mut scratch)?, LogEvent::End));
+    /// *reader.source_mut() = SliceSource(&log[end..]);
+    /// reader.read_on()?;
+    /// assert!(matches!(reader.read_record(&mut scratch)?, LogEvent::Record { data: b"second", .. }));
+    /// # Ok::<(), ferrock_base::Error>(())
+    /// ```
+    pub fn read_on(&mut self) -> Result<()> {
+        self.physical.read_on()
+    }
+
     /// The end of the last returned record: the offset at which a writer continues, or to which a file can be
     /// truncated.
     #[must_use]

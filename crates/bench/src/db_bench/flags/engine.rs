@@ -29,8 +29,8 @@ pub(super) const ROWS: &[Row] = &[
     family("memtable_bloom_size_ratio", Kind::Number, "", "memtable_prefix_bloom_size_ratio"),
     family("max_bytes_for_level", Kind::Integer, "", "max_bytes_for_level_base"),
     without_effect("mmap_write", Kind::Bool, Scope::Db, "allow_mmap_writes"),
-    without_effect("wal_size_limit_MB", Kind::Integer, Scope::Db, "WAL_size_limit_MB"),
-    without_effect("wal_ttl_seconds", Kind::Integer, Scope::Db, "WAL_ttl_seconds"),
+    db("wal_size_limit_MB", Kind::Integer, "0", "WAL_size_limit_MB"),
+    db("wal_ttl_seconds", Kind::Integer, "0", "WAL_ttl_seconds"),
     db("subcompactions", Kind::Integer, "", "max_subcompactions"),
     // Another default: that of RocksDB's db_bench, so that figures can be laid side by side.
     db("delayed_write_rate", Kind::Integer, "8388608", "delayed_write_rate"),

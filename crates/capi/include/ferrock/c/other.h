@@ -1,4 +1,4 @@
-/* Logs, traces, timestamps, files. Not built yet. */
+/* Logs, and what is not built yet: traces, timestamps, files. */
 #ifndef FERROCK_C_OTHER_H
 #define FERROCK_C_OTHER_H
 

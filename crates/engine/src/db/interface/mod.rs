@@ -3,7 +3,8 @@
 //! ```text
 //! mod.rs    opening, closing, destroying     write.rs   batches, single entries, the log
 //! read.rs   keys, ranges, snapshots, futures  manage.rs  families, options, jobs, properties
-//! compactions.rs compactions of files, pauses, aborts, waiting  copying.rs what a copy of a running database needs
+//! compactions.rs compactions of files, pauses, aborts, waiting       logs.rs files of the log, and what they hold
+//! copying.rs what a copy of a running database needs
 //! ```
 
 use super::{ColumnFamilyDescriptor, DbCore, background, destroy, in_memory, open};
@@ -17,6 +18,7 @@ use std::sync::{Arc, Weak};
 
 mod compactions;
 mod copying;
+mod logs;
 mod manage;
 mod read;
 mod write;

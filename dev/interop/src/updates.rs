@@ -1,0 +1,221 @@
+//! Updates out of the logs: archives and logs in use that RocksDB 11.8.1 and Ferrock's library wrote in turns, read by
+//! both from several starting points.
+//!
+//! ```text
+//! RocksDB, Ferrock, RocksDB ...   open, write, flush, and close, on one directory that keeps its logs
+//! after each turn                 both open a copy for reading, and a copy for writing, which archives what was in use
+//! ```
+//!
+//! Sequence numbers and bytes of every batch must be those of RocksDB. Not compared are batches without an entry:
+//! Ferrock's logs begin with one, which its recovery reads. Each part is played in a process of its own.
+
+use crate::c_engine::{CEngine, Updates};
+use crate::engine::{Database, OpenMode, Outcome, Record, WriteHow};
+use crate::fetch::Fetched;
+use crate::random::Random;
+use crate::runner::{in_parallel, run_self};
+use crate::settings::{FamilySettings, Settings};
+use ferrock_base::checksum::crc32c;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+
+const TURNS: u64 = 4;
+const STEPS: u64 = 60;
+
+/// What became of a seed.
+pub struct UpdatesResult {
+    pub seed: u64,
+    /// How many batches both read alike.
+    pub outcome: Outcome<u64>,
+}
+
+/// One part, for a process of its own.
+#[derive(clap::Args)]
+pub struct Case {
+    #[arg(long)]
+    directory: PathBuf,
+    #[arg(long)]
+    library: PathBuf,
+    /// Write by this seed.
+    #[arg(long)]
+    write: Option<u64>,
+    /// Open for reading only.
+    #[arg(long)]
+    read_only: bool,
+    #[arg(long, default_value_t = 0)]
+    turn: u64,
+}
+
+/// Each seed in processes of its own.
+pub fn run(fetched: &Fetched, ferrock: &Path, scratch: &Path, seeds: RangeInclusive<u64>) -> Vec<UpdatesResult> {
+    let seeds: Vec<u64> = seeds.collect();
+    let libraries = [&fetched.current, ferrock];
+    in_parallel("updates", &seeds, |&seed| UpdatesResult { seed, outcome: run_one(libraries, scratch, seed) })
+}
+
+fn run_one(libraries: [&Path; 2], scratch: &Path, seed: u64) -> Outcome<u64> {
+    let directory = scratch.join(seed.to_string());
+    let _ = std::fs::remove_dir_all(&directory);
+    let played = play_turns(libraries, &directory, seed);
+    match played {
+        Ok(batches) => {
+            let _ = std::fs::remove_dir_all(&directory);
+            Ok(batches)
+        }
+        Err(failure) => Err(format!(
+            "{failure}; `interop updates --seeds {seed}` plays it again; directory: {}",
+            directory.display()
+        )),
+    }
+}
+
+fn play_turns(libraries: [&Path; 2], directory: &Path, seed: u64) -> Outcome<u64> {
+    let origin = directory.join("db");
+    let mut batches = 0;
+    for turn in 0..TURNS {
+        let writer = ((seed + turn) % 2) as usize;
+        let seed_of_turn = (seed * TURNS + turn).to_string();
+        ask(&origin, libraries[writer], &["--write", &seed_of_turn, "--turn", &turn.to_string()])?;
+        for read_only in [true, false] {
+            let mode: &[&str] = if read_only { &["--read-only"] } else { &[] };
+            let mut answers = Vec::new();
+            for (name, library) in ["rocksdb", "ferrock"].iter().zip(libraries) {
+                let copy = directory.join(format!("{name}-{turn}-{read_only}"));
+                copy_directory(&origin, &copy)?;
+                answers.push(ask(&copy, library, mode)?["updates"].clone());
+                let _ = std::fs::remove_dir_all(&copy);
+            }
+            compare(&answers[0], &answers[1]).map_err(|what| format!("turn {turn}, read only: {read_only}: {what}"))?;
+            batches += answers[0].as_object().map_or(0, |starts| {
+                starts.values().map(|read| read["batches"].as_array().map_or(0, Vec::len) as u64).sum()
+            });
+        }
+    }
+    Ok(batches)
+}
+
+fn compare(rocksdb: &Value, ferrock: &Value) -> Outcome<()> {
+    let (Some(theirs), Some(ours)) = (rocksdb.as_object(), ferrock.as_object()) else {
+        return Err("no answers".to_owned());
+    };
+    if theirs.keys().ne(ours.keys()) {
+        let keys = |of: &serde_json::Map<String, Value>| of.keys().cloned().collect::<Vec<_>>().join(" ");
+        return Err(format!("starting points of RocksDB: {}; of Ferrock: {}", keys(theirs), keys(ours)));
+    }
+    match theirs.iter().find(|(start, read)| ours[*start] != **read) {
+        Some((start, read)) => Err(format!("from {start} RocksDB read {read}, and Ferrock {}", ours[start])),
+        None => Ok(()),
+    }
+}
+
+fn ask(directory: &Path, library: &Path, arguments: &[&str]) -> Outcome<Value> {
+    let places = [directory.display().to_string(), "--library".to_owned(), library.display().to_string()];
+    let mut all = vec!["updates-case".to_owned(), "--directory".to_owned()];
+    all.extend(places);
+    all.extend(arguments.iter().map(|argument| (*argument).to_owned()));
+    let ended = run_self(&all)?;
+    let said = ended.lines.last().cloned().unwrap_or_default();
+    match said["failure"].as_str() {
+        None if ended.status.success() => Ok(said),
+        failure => Err(format!("{}: {}", library.display(), failure.unwrap_or(&ended.errors))),
+    }
+}
+
+fn copy_directory(from: &Path, to: &Path) -> Outcome<()> {
+    let text = |error: std::io::Error| format!("{}: {error}", from.display());
+    std::fs::create_dir_all(to).map_err(text)?;
+    for entry in std::fs::read_dir(from).map_err(text)? {
+        let entry = entry.map_err(text)?;
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_directory(&entry.path(), &target)?;
+        } else {
+            std::fs::copy(entry.path(), &target).map_err(text)?;
+        }
+    }
+    Ok(())
+}
+
+fn settings(random: &mut Random) -> Settings {
+    let text = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let db = vec![
+        text("create_if_missing", "true"),
+        text("create_missing_column_families", "true"),
+        text("WAL_ttl_seconds", "1000000"),
+        text("WAL_size_limit_MB", if random.percent(50) { "1000" } else { "0" }),
+        text("avoid_flush_during_recovery", if random.percent(50) { "true" } else { "false" }),
+    ];
+    Settings { db, families: vec![FamilySettings::default(), FamilySettings::default()], ..Settings::default() }
+}
+
+/// One part.
+pub fn play(case: &Case) -> Outcome<Value> {
+    let engine = CEngine::load(&case.library)?;
+    match case.write {
+        Some(seed) => write(&engine, case, &mut Random::new(seed)).map(|()| json!({ "written": true })),
+        None => read(&engine, case),
+    }
+}
+
+fn write(engine: &CEngine, case: &Case, random: &mut Random) -> Outcome<()> {
+    let mode = if case.turn == 0 { OpenMode::Create } else { OpenMode::ReadWrite };
+    if let Some(parent) = case.directory.parent() {
+        std::fs::create_dir_all(parent).map_err(|error| format!("{}: {error}", parent.display()))?;
+    }
+    let mut db = engine.open_database(&case.directory, mode, &settings(random))?;
+    for _ in 0..STEPS {
+        if random.percent(6) {
+            db.flush(random.below(2))?;
+            continue;
+        }
+        let entries = if random.percent(4) { 900 } else { 1 + random.below(8) };
+        let batch: Vec<Record> = (0..entries).map(|_| record(random)).collect();
+        db.write(&batch, WriteHow { sync: random.percent(10), disable_wal: false })?;
+    }
+    Box::new(db).close()
+}
+
+fn record(random: &mut Random) -> Record {
+    let family = random.below(2);
+    let key = |random: &mut Random| format!("key{:03}", random.below(300)).into_bytes();
+    let (first, second) = (key(random), key(random));
+    match random.below(10) {
+        0 => Record::Delete(family, first),
+        1 => Record::DeleteRange(family, first.clone().min(second.clone()), first.max([&second[..], b"+"].concat())),
+        _ => Record::Put(family, first, vec![random.below(256) as u8; random.below(120)]),
+    }
+}
+
+/// What is read from the beginning, and from numbers at, in and behind batches.
+fn read(engine: &CEngine, case: &Case) -> Outcome<Value> {
+    let mode = if case.read_only { OpenMode::ReadOnly } else { OpenMode::ReadWrite };
+    let db = engine.open_database(&case.directory, mode, &Settings::default())?;
+    let all = db.updates_since(0)?;
+    let with_entries: Vec<(u64, u64)> = all.batches.iter().map(|(first, data)| (*first, count(data))).collect();
+    let mut starts: BTreeSet<u64> = [0, 1].into();
+    for (first, count) in with_entries.iter().filter(|(_, count)| *count > 0).step_by(7) {
+        starts.extend([*first, first + count / 2, first + count - 1]);
+    }
+    if let Some((first, count)) = with_entries.iter().rev().find(|(_, count)| *count > 0) {
+        starts.extend([*first, first + count - 1, first + count, first + count + 9]);
+    }
+    let mut answers = serde_json::Map::new();
+    for start in starts {
+        answers.insert(format!("{start:09}"), told(&db.updates_since(start)?));
+    }
+    Box::new(db).close()?;
+    Ok(json!({ "updates": answers }))
+}
+
+fn count(batch: &[u8]) -> u64 {
+    batch.get(8..12).map_or(0, |bytes| u64::from(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])))
+}
+
+/// Sequence numbers, and of each batch its length and a checksum.
+fn told(updates: &Updates) -> Value {
+    let batches = updates.batches.iter().filter(|(_, data)| count(data) > 0);
+    let batches: Vec<Value> = batches.map(|(first, data)| json!([first, data.len(), crc32c(data)])).collect();
+    json!({ "batches": batches, "status": updates.status })
+}
