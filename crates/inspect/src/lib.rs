@@ -136,9 +136,41 @@ pub fn serve_directory(directory: impl AsRef<Path>, address: &str) -> Result<Ins
 /// # Ok::<(), ferrock::Error>(())
 /// ```
 pub fn metrics_of_directory(directory: impl AsRef<Path>) -> Result<Value> {
-    let view = Source::directory(directory.as_ref()).view();
-    let metrics = view.db.clone()?.metrics();
-    Ok(numbers::metrics(&view, &metrics))
+    DirectoryView::new(directory).metrics()
+}
+
+/// A directory that is looked at again and again: it is opened read-only, and opened again when it has changed, by the
+/// rules of [`serve_directory`].
+///
+/// ```
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let mut options = ferrock::DbOptions::default();
+/// # options.create_if_missing = true;
+/// # let db = ferrock::Db::open(directory.path(), options)?;
+/// let view = ferrock_inspect::DirectoryView::new(directory.path());
+/// assert_eq!(view.metrics()?["is_live"], false);
+/// # Ok::<(), ferrock::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct DirectoryView {
+    source: Source,
+}
+
+impl DirectoryView {
+    /// Opens the directory; an error comes with the numbers.
+    pub fn new(directory: impl AsRef<Path>) -> Self {
+        Self { source: Source::directory(directory.as_ref()) }
+    }
+
+    /// What `/api/metrics` says of it now.
+    ///
+    /// # Errors
+    /// Those of `Db::open_read_only`. The next call may find the directory mended.
+    pub fn metrics(&self) -> Result<Value> {
+        let view = self.source.view();
+        let metrics = view.db.clone()?.metrics();
+        Ok(numbers::metrics(&view, &metrics))
+    }
 }
 
 /// An error as `/api/metrics` tells it: `{"error": {"kind", "message", "file", "offset", "remedy"}}`.
