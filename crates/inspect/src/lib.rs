@@ -11,6 +11,7 @@
 //! | `/api/metrics` | all numbers: levels, families, memory, stalls, caches, debt, statistics |
 //! | `/api/files?cf=NAME&level=N&offset=N&limit=N` | tables, 100 or `limit` (at most 1,000) from `offset` on |
 //! | `/api/file?number=N` | a table, with its properties |
+//! | `/api/blocks?number=N` | a table's data blocks: how many, and a histogram of their sizes in the file |
 //! | `/api/options` | options that differ from their defaults |
 //! | `/api/log` | the last 64 KiB of the LOG |
 //! | `/metrics` | the page that Prometheus scrapes |
@@ -197,7 +198,7 @@ impl ServeInspector for Db {
 fn answer_to(source: &Source, request: &Request) -> std::result::Result<Answer, Refusal> {
     let query = &request.query;
     let path = request.path.as_str();
-    if !matches!(path, "/api/files" | "/api/file") {
+    if !matches!(path, "/api/files" | "/api/file" | "/api/blocks") {
         query.check_names(&[])?;
     }
     // These need no database.
@@ -205,7 +206,7 @@ fn answer_to(source: &Source, request: &Request) -> std::result::Result<Answer, 
         "/" => return Ok(Answer::page()),
         "/api/log" => return Ok(Answer::json(&settings::log(source))),
         "/api/options" => return Ok(Answer::json(&settings::changed(source, &source.view()))),
-        "/api/metrics" | "/api/files" | "/api/file" | "/metrics" => {}
+        "/api/metrics" | "/api/files" | "/api/file" | "/api/blocks" | "/metrics" => {}
         _ => return Err(Refusal::new("404 Not Found", "nothing is here; the page is at /")),
     }
     let view = source.view();
@@ -216,6 +217,7 @@ fn answer_to(source: &Source, request: &Request) -> std::result::Result<Answer, 
     Ok(match path {
         "/api/files" => Answer::json(&files::page(db, query)?),
         "/api/file" => Answer::json(&files::one(db, query)?),
+        "/api/blocks" => Answer::json(&files::blocks(db, query)?),
         "/metrics" => Answer::prometheus(ferrock::metrics::prometheus(&db.metrics())),
         _ => Answer::json(&numbers::metrics(&view, &db.metrics())),
     })
