@@ -3,6 +3,7 @@
 //! On a screen a thread of its own asks, so that keys are obeyed while a server takes its time; at most one question is
 //! on its way. The program may end while it waits.
 
+use super::layout::{Line, Style, within};
 use super::look::Look;
 use super::render::render;
 use super::snapshot::{Reading, Snapshot, Trouble};
@@ -73,8 +74,11 @@ impl Following {
             }
             let size = Screen::size();
             if drawn != Some((look, size)) {
-                let lines = last.as_ref().map(|snapshot| render(snapshot, look, size.0, Some(size.1)));
-                screen.draw(&lines.unwrap_or_default(), is_coloured).map_err(failed)?;
+                let lines = match &last {
+                    Some(snapshot) => render(snapshot, look, size.0, Some(size.1)),
+                    None => within(vec![Line::new(&format!("Asking {name}"), Style::Soft)], size.0),
+                };
+                screen.draw(&lines, is_coloured).map_err(failed)?;
                 drawn = Some((look, size));
             }
             if count.is_some_and(|count| refreshes >= count) {
@@ -135,9 +139,9 @@ impl Asking {
         match self.answers.try_recv() {
             Ok(answer) => Ok(Some(answer)),
             Err(TryRecvError::Empty) => Ok(None),
-            Err(TryRecvError::Disconnected) => {
-                Err(Failure::NotDone("the thread that asks for the numbers has ended; start `ferrock top` again".into()))
-            }
+            Err(TryRecvError::Disconnected) => Err(Failure::NotDone(
+                "the thread that asks for the numbers has ended; start `ferrock top` again".into(),
+            )),
         }
     }
 }

@@ -77,7 +77,8 @@ impl Url {
             None => authority.find(':').map_or((authority, ""), |at| authority.split_at(at)),
         };
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
-        let is_address = authority.starts_with('[') && host.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b':');
+        let is_address =
+            authority.starts_with('[') && host.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b':');
         if host.is_empty() || !(is_address || host.bytes().all(is_name)) {
             return Err(wrong("the host must be a name or an address, as 127.0.0.1 or [::1]"));
         }
@@ -201,7 +202,10 @@ impl Exchange<'_> {
             let left = ANSWER_TIME.saturating_sub(Duration::from_micros(self.clock.elapsed_us(self.begin)));
             if left.is_zero() {
                 let message = format!("{}: no whole answer within {} seconds", self.url, ANSWER_TIME.as_secs());
-                return Err(Unanswered::new(message, "check that it is an inspector, and that its machine is not busy"));
+                return Err(Unanswered::new(
+                    message,
+                    "check that it is an inspector, and that its machine is not busy",
+                ));
             }
             let mut from = self.stream;
             match self.stream.set_read_timeout(Some(left)).and_then(|()| from.read(&mut buffer)) {
@@ -323,5 +327,29 @@ mod tests {
             assert!(error.message.contains(word), "{word}: {error:?}");
             assert!(!error.remedy.is_empty());
         }
+    }
+
+    /// A server that says a little now and then does not hold the client longer than an answer may take.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a server in a test")]
+    fn an_answer_that_drips_ends_by_the_clock() {
+        let clock = std::sync::Arc::new(ferrock_base::clock::ManualClock::new(0));
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+        let server = std::thread::spawn({
+            let clock = clock.clone();
+            move || {
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut sent = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
+                for _ in 0..1_000_000 {
+                    clock.advance(Duration::from_secs(1));
+                    sent = sent.and_then(|()| stream.write_all(b"."));
+                }
+                sent.is_err()
+            }
+        });
+        let error = url.get("/", &*clock).unwrap_err();
+        assert!(error.message.contains("within 5 seconds"), "{error:?}");
+        assert!(server.join().unwrap(), "the client went before the end");
     }
 }

@@ -99,7 +99,10 @@ impl Line {
 
 /// A text in which nothing is left that a terminal obeys.
 fn harmless(text: &str) -> String {
-    let is_harmful = |of: char| of.is_control() || matches!(of, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    let is_harmful = |of: char| {
+        of.is_control()
+            || matches!(of, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
     if !text.contains(is_harmful) {
         return text.to_owned();
     }
@@ -315,7 +318,11 @@ mod tests {
     #[test]
     fn a_table_that_is_too_wide_loses_text_and_then_columns() {
         let mut table = Table::new(&[("name", 9), ("one", 5), ("two", 1)]);
-        table.row(vec![("a name that is long".into(), Style::Plain), ("1".into(), Style::Plain), ("2".into(), Style::Bad)]);
+        table.row(vec![
+            ("a name that is long".into(), Style::Plain),
+            ("1".into(), Style::Plain),
+            ("2".into(), Style::Bad),
+        ]);
         let text = |width| table.clone().lines(width, 9).iter().map(Line::plain).collect::<Vec<_>>();
         assert_eq!(text(40), ["name                 one  two", "a name that is long    1    2"]);
         assert_eq!(text(25), ["name             one  two", "a name that is…    1    2"]);
@@ -328,6 +335,6 @@ mod tests {
     fn words_are_wrapped_and_long_ones_cut() {
         let lines = wrapped("the file /a/very/long/path is gone", 10, Style::Plain);
         let texts: Vec<String> = lines.iter().map(Line::plain).collect();
-        assert_eq!(texts, ["the file", "/a/very/lo", "ng/path is", "gone"]);
+        assert_eq!(texts, ["the file", "/a/very/lo", "ng/path", "is gone"]);
     }
 }

@@ -33,19 +33,20 @@ fn cell(text: impl Into<String>) -> (String, Style) {
     (text.into(), Style::Plain)
 }
 
-/// Columns of a name and its number.
-const ITEM: usize = 29;
+/// Columns of a name and its number, and between two of them.
+const ITEM: usize = 28;
+const BETWEEN: usize = 3;
 
 /// Names and values in as many columns as there is room for.
 fn items(values: &[(&str, String)], width: usize) -> Vec<Line> {
-    let count = (width / ITEM).clamp(1, values.len().max(1));
+    let count = ((width + BETWEEN) / (ITEM + BETWEEN)).clamp(1, values.len().max(1));
     let tall = values.len().div_ceil(count);
     let line = |row: usize| {
         let mut line = Line::default();
         for (place, (name, value)) in values.iter().skip(row).step_by(tall).enumerate() {
-            let space = if place > 0 { "   " } else { "" };
-            let room = (ITEM - 3).saturating_sub(name.chars().count());
-            line = line.with(&format!("{space}{name} "), Style::Soft).with(&format!("{value:>0$}", room - 1), Style::Plain);
+            let space = " ".repeat(if place > 0 { BETWEEN } else { 0 });
+            let room = ITEM.saturating_sub(name.chars().count() + 1);
+            line = line.with(&format!("{space}{name} "), Style::Soft).with(&format!("{value:>room$}"), Style::Plain);
         }
         line
     };
@@ -81,8 +82,8 @@ pub(crate) fn throughput(snapshot: &Snapshot, numbers: &Numbers, width: usize) -
         ("files, read", bytes(|of| of.file_read_bytes)),
         ("files, written", bytes(|of| of.file_append_bytes)),
         ("flushed", bytes(|of| Some(of.flush_bytes))),
-        ("compactions read", bytes(|of| Some(of.compaction_read_bytes))),
-        ("compactions wrote", bytes(|of| Some(of.compaction_write_bytes))),
+        ("compact, read", bytes(|of| Some(of.compaction_read_bytes))),
+        ("compact, written", bytes(|of| Some(of.compaction_write_bytes))),
     ]);
     let about = match rates {
         Some(of) if of.is_since_open => "since the open".to_owned(),
@@ -211,15 +212,8 @@ pub(crate) fn cache(snapshot: &Snapshot, numbers: &Numbers, extent: Extent) -> V
         "misses" => kinds.sort_by_key(|(kind, _)| std::cmp::Reverse(kind.misses)),
         _ => kinds.sort_by_key(|(kind, _)| std::cmp::Reverse(kind.usage_bytes)),
     }
-    let mut table = Table::new(&[
-        ("kind", 9),
-        ("lookups", 2),
-        ("hit now", 5),
-        ("hits", 3),
-        ("misses", 3),
-        ("hit", 4),
-        ("held", 6),
-    ]);
+    let mut table =
+        Table::new(&[("kind", 9), ("lookups", 4), ("hit now", 5), ("hits", 2), ("misses", 3), ("hit", 5), ("held", 6)]);
     for (kind, rate) in &kinds {
         let unknown = || UNKNOWN.to_owned();
         table.row(vec![
@@ -282,7 +276,9 @@ pub(crate) fn levels(numbers: &Numbers, extent: Extent) -> Vec<Line> {
     let due = numbers.families.iter().filter(|of| of.is_flush_pending || of.is_compaction_pending).count();
     let about = match (numbers.families.len(), due) {
         (1, _) | (_, 0) => String::new(),
-        (all, due) => format!("{} of {} families wait for jobs", output::number(due as u64), output::number(all as u64)),
+        (all, due) => {
+            format!("{} of {} families wait for jobs", output::number(due as u64), output::number(all as u64))
+        }
     };
     titled("Levels", &about, filled(table, levels.is_empty(), extent, "There are no column families."))
 }

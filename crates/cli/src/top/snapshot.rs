@@ -42,12 +42,7 @@ pub(crate) enum TroubleKind {
 
 impl Snapshot {
     /// The first refresh, or the one behind `before`.
-    pub(crate) fn next(
-        before: Option<&Self>,
-        source: &str,
-        time_us: u64,
-        answer: Result<Reading, Trouble>,
-    ) -> Self {
+    pub(crate) fn next(before: Option<&Self>, source: &str, time_us: u64, answer: Result<Reading, Trouble>) -> Self {
         let source = source.to_owned();
         let last = before.and_then(|before| before.reading.as_ref());
         match answer {

@@ -35,9 +35,8 @@ impl Source {
                     let numbers = Numbers::parse(&value).map_err(trouble)?;
                     Ok(Reading { value, numbers })
                 }
-                Err(error) => Err(told(&ferrock_inspect::error_json(&error)).unwrap_or_else(|| {
-                    database(error.to_string(), "see what the error says of the file")
-                })),
+                Err(error) => Err(told(&ferrock_inspect::error_json(&error))
+                    .unwrap_or_else(|| database(error.to_string(), "see what the error says of the file"))),
             },
         }
     }

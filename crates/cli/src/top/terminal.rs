@@ -147,15 +147,10 @@ mod tests {
 
     #[test]
     fn keys_come_one_by_one_and_in_sequences() {
-        assert_eq!(keys_of(b"\x1b[A\x1bOB\t\x1b[Zs q"), [
-            Key::Up,
-            Key::Down,
-            Key::Right,
-            Key::Left,
-            Key::Down,
-            Key::Again,
-            Key::Quit
-        ]);
+        assert_eq!(
+            keys_of(b"\x1b[A\x1bOB\t\x1b[Zs q"),
+            [Key::Up, Key::Down, Key::Right, Key::Left, Key::Down, Key::Again, Key::Quit]
+        );
         assert_eq!(keys_of(b"\x03"), [Key::Quit]);
         assert_eq!(keys_of(b"\x1b[15;2q\x1b[3~xyz\xff\x1b"), [], "the q in a sequence is none");
         for length in 0..6 {

@@ -7,7 +7,11 @@ pub(crate) const UNKNOWN: &str = "–";
 
 /// A count each second; small ones with a decimal.
 pub(crate) fn each_second(rate: f64) -> String {
-    if rate > 0.0 && rate < 9.95 { format!("{rate:.1}/s") } else { format!("{}/s", output::number(rate.round() as u64)) }
+    if rate > 0.0 && rate < 9.95 {
+        format!("{rate:.1}/s")
+    } else {
+        format!("{}/s", output::number(rate.round() as u64))
+    }
 }
 
 /// Bytes each second.
