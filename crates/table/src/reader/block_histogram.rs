@@ -64,8 +64,8 @@ impl DataBlockHistogram {
 }
 
 impl BlockTable {
-    /// Sizes of the first `most_blocks` data blocks. Reads the index alone, past the cache, and of an index of partitions
-    /// those that these blocks are in.
+    /// Sizes of the first `most_blocks` data blocks. Reads the index alone, past the cache, and of an index of
+    /// partitions those that these blocks are in.
     ///
     /// # Errors
     /// `Io` or `Corruption` of an index block, naming the file; `Corruption` of a block that reaches beyond the file.
