@@ -372,3 +372,21 @@ fn blocks_of_compressed_plain_and_damaged_tables() {
         "a plain table has no blocks: {blocks}"
     );
 }
+
+#[test]
+fn a_database_in_memory_shows_its_options_and_its_log() {
+    let mut options = DbOptions::default();
+    options.create_if_missing = true;
+    options.max_open_files = 77;
+    let (db, _) = Db::open_in_memory(options, vec![("default".to_owned(), Default::default())]).unwrap();
+    db.put(b"key", b"value").unwrap();
+    db.flush().unwrap();
+    let inspector = db.serve_inspector("127.0.0.1:0").unwrap();
+    let options = json(&inspector, "/api/options");
+    assert_eq!(options["error"], Value::Null);
+    let database = options["sections"][0]["options"].as_array().unwrap();
+    assert!(database.iter().any(|of| of["name"] == "max_open_files" && of["value"] == "77"), "{options}");
+    let log = json(&inspector, "/api/log");
+    assert_eq!(log["error"], Value::Null);
+    assert!(log["text"].as_str().unwrap().contains("flushed 1 memtables to table "), "{log}");
+}
