@@ -1,5 +1,5 @@
-//! Databases for the tests of the page in a browser (`dev/page/check.py`): `page KIND [PORT]` serves one, prints its URL,
-//! and goes on until its standard input ends.
+//! Databases for the tests of the page in a browser (`dev/page/check.py`): `page KIND [PORT]` serves one, prints its
+//! URL, and goes on until its standard input ends.
 //!
 //! | kind | database |
 //! |---|---|

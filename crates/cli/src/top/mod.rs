@@ -1,4 +1,4 @@
-//! `ferrock top`: a view in the terminal that refreshes: what is read and written, stalls, memory, caches, levels, jobs.
+//! `ferrock top`: a view in the terminal that refreshes: reads and writes, stalls, memory, caches, levels, jobs.
 //!
 //! ```text
 //! look.rs      which view, in which order      source.rs    URL or directory -> JSON       http.rs    the client

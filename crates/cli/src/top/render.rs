@@ -16,8 +16,8 @@ use super::text;
 
 /// Columns that a section needs to be beside another one.
 const SECTION: usize = 60;
-/// Rows of each table that are tried, until everything fits.
-const ROWS: [usize; 8] = [usize::MAX, 20, 12, 8, 5, 3, 2, 1];
+/// Rows of each table that are tried, until everything fits. Where nothing does, the last ones, cut.
+const ROWS: [usize; 7] = [usize::MAX, 20, 12, 8, 5, 3, 6];
 
 /// The lines of a view, each of at most `width` columns. With a height they are at most so many, the last one tells the
 /// keys; without, everything is there.

@@ -1,5 +1,5 @@
-//! Golden texts of the view: `UPDATE_EXPECT=1 cargo test -p ferrock-cli --bin ferrock top` rewrites `testdata/*.txt`, and
-//! the difference is then read in the version control.
+//! Golden texts of the view: `UPDATE_EXPECT=1 cargo test -p ferrock-cli --bin ferrock top` rewrites `testdata/*.txt`,
+//! and the difference is then read in the version control.
 
 use super::layout::{Line, width_of};
 use super::look::{Look, View};
@@ -132,16 +132,14 @@ fn check(name: &str, found: &str) {
 
 #[test]
 fn views_are_those_of_the_golden_texts() {
-    let cases: [(&str, fn() -> Snapshot); 6] = [
-        ("empty", empty),
-        ("loaded", loaded),
-        ("stalled", stalled),
-        ("lost", lost),
-        ("never_there", never_there),
-        ("directory", directory),
-    ];
-    for (name, make) in cases {
-        let snapshot = make();
+    for (name, snapshot) in [
+        ("empty", empty()),
+        ("loaded", loaded()),
+        ("stalled", stalled()),
+        ("lost", lost()),
+        ("never_there", never_there()),
+        ("directory", directory()),
+    ] {
         let mut text = String::new();
         for width in [60, 100, 200] {
             let lines = render(&snapshot, Look::default(), width, None);
