@@ -13,6 +13,7 @@ mod fuzz;
 mod imports;
 mod instructions;
 mod licence;
+mod page;
 mod public_items;
 mod pure_rust;
 mod run;
@@ -160,6 +161,14 @@ const TASKS: &[Task] = &[
         more: "Counts them under callgrind, which takes a minute or two whatever else the machine does, and compares with\n\
                docs/benchmarks/instructions.txt. A rise of more than 1 % is a failure; --write records the counts.",
         run: instructions::run,
+    },
+    Task {
+        name: "page",
+        arguments: "[--pictures DIR] [scenario ...]",
+        what: "the page of ferrock-inspect in headless Chromium: drawn, clicked, by keyboard, narrow, dark, lost",
+        more: "Installs Debian's package `chromium` where it is missing and apt-get may; without a browser it fails.\n\
+               Scenarios: loaded, many, empty, damaged, lost. --pictures keeps what the page looked like.",
+        run: page::run,
     },
     Task {
         name: "tree-check",

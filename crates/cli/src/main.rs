@@ -6,7 +6,7 @@
 //! compact_worker.rs  compactions for a database of another process
 //! backup.rs   backups: making, listing, verifying, removing, restoring
 //! checkpoint.rs  a copy in a directory of its own
-//! inspect.rs  a page to look at a database
+//! inspect.rs  a page to look at a database            top/        the same in a terminal
 //! plan/       what a database will cost, by simulation
 //! fast-forward: the cost of bounded reads; in the library, as another program measures another engine with it
 //! compare: Ferrock beside another library of RocksDB's C interface; in the library of measurements
@@ -28,6 +28,7 @@ mod hex;
 mod inspect;
 mod output;
 mod plan;
+mod top;
 
 use clap::{Parser, Subcommand};
 use failure::{Failure, Outcome};
@@ -54,6 +55,7 @@ Examples:
   ferrock restore /backups /var/lib/app/db
                                           restore the newest one
   ferrock inspect /var/lib/app/db         look at levels, files, memory, options and LOG in a browser
+  ferrock top http://127.0.0.1:8080/      the same in a terminal, of a process that serves its numbers
   ferrock plan --data 100TB --cache 60GB  what would that cost to write, to read and to hold open?
   ferrock fast-forward --dir /mnt/nvme/ff how many reads does a row in the middle of a million rows take?
   ferrock compare --rocksdb-lib librocksdb.so
@@ -93,6 +95,8 @@ enum Command {
     CompactWorker(compact_worker::WorkerArgs),
     /// Look at a database in a browser: levels, files, memory, stalls, caches, options, LOG.
     Inspect(inspect::InspectArgs),
+    /// Follow a database in the terminal: reads, writes, latencies, stalls, memory, caches, levels, jobs.
+    Top(top::TopArgs),
     /// Plan a database of any size: write, read and space amplification, files and memory, by simulation.
     Plan(Box<plan::PlanArgs>),
     /// Measure what reads of large partitions cost, in requests and bytes.
@@ -128,6 +132,7 @@ fn main() -> ExitCode {
         Command::Restore(args) => backup::restore(&args),
         Command::CompactWorker(args) => compact_worker::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Top(args) => top::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::FastForward(args) => fast_forward::run_ferrock(&args).map(|()| Outcome::Good).map_err(Failure::from),
         Command::Compare(args) => compare::run(&args).map(|()| Outcome::Good).map_err(Failure::from),

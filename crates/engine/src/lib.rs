@@ -41,6 +41,7 @@ pub use ferrock_options::{
     FileDeletionInfo, FileOperationInfo, FileOperationType, FlushJobInfo, FlushReason, IoErrorInfo, ManualFlushInfo,
     MemTableInfo, SubcompactionJobInfo, TableFileCreationInfo, WriteStallCondition, WriteStallInfo,
 };
+pub use ferrock_table::DataBlockHistogram;
 pub use files::holds::FileHold;
 pub use job_directory::{FinishedJob, JobDirectory, JobDirectoryService};
 pub use metrics::Metrics;

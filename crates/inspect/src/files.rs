@@ -1,14 +1,17 @@
-//! Tables: a page of all of them, and the properties of one.
+//! Tables: a page of all of them, the properties of one, and the sizes of its blocks.
 
 use crate::request::{Query, Refusal};
 use ferrock::{Db, LiveFile};
 use ferrock_base::FileNumber;
 use ferrock_format::properties::TableProperties;
 use serde_json::{Map, Value, json};
+use std::ops::RangeInclusive;
 
 /// Rows that an answer has at most, and without `limit`.
 pub(crate) const MAX_ROWS: u64 = 1000;
 const DEFAULT_ROWS: u64 = 100;
+/// Data blocks that a histogram is of at most.
+const MAX_BLOCKS: u64 = 1 << 20;
 /// Bytes of a key that are shown; its length is told beside it.
 const SHOWN_KEY_BYTES: usize = 256;
 
@@ -41,13 +44,7 @@ pub(crate) fn page(db: &Db, query: &Query) -> Result<Value, Refusal> {
 
 /// `?number=N`.
 pub(crate) fn one(db: &Db, query: &Query) -> Result<Value, Refusal> {
-    query.check_names(&["number"])?;
-    let number =
-        query.number("number")?.ok_or_else(|| Refusal::bad("number is needed: that in the name of the table"))?;
-    let found = db.live_files().into_iter().find(|file| file.number == FileNumber(number));
-    let found = found.ok_or_else(|| {
-        Refusal::new("404 Not Found", format!("table {number} is not live; a compaction may have ended"))
-    })?;
+    let found = asked(db, query)?;
     let mut value = file(&found);
     value["path"] = json!(found.directory.join(found.name()).display().to_string());
     match db.table_properties(&found) {
@@ -61,6 +58,39 @@ pub(crate) fn one(db: &Db, query: &Query) -> Result<Value, Refusal> {
         }
     }
     Ok(value)
+}
+
+/// `?number=N`: data blocks by their bytes in the file, in buckets from one power of two to the next.
+pub(crate) fn blocks(db: &Db, query: &Query) -> Result<Value, Refusal> {
+    let found = asked(db, query)?;
+    let (histogram, error) = match db.data_block_histogram(&found, MAX_BLOCKS) {
+        Ok(histogram) => (histogram, Value::Null),
+        Err(error) => (None, crate::numbers::error(&error)),
+    };
+    // A plain table is not of blocks.
+    let of = histogram.unwrap_or_default();
+    let bucket = |(bytes, blocks): (RangeInclusive<u64>, u64)| json!({ "from_bytes": bytes.start(), "to_bytes": bytes.end(), "blocks": blocks });
+    Ok(json!({
+        "number": found.number.0,
+        "blocks": of.blocks,
+        "stored_bytes": of.stored_bytes,
+        "smallest_bytes": of.smallest_bytes,
+        "largest_bytes": of.largest_bytes,
+        "is_of_all": of.is_of_all,
+        "histogram": of.buckets().map(bucket).collect::<Vec<_>>(),
+        "error": error,
+    }))
+}
+
+/// The live table that `number` names.
+fn asked(db: &Db, query: &Query) -> Result<LiveFile, Refusal> {
+    query.check_names(&["number"])?;
+    let number =
+        query.number("number")?.ok_or_else(|| Refusal::bad("number is needed: that in the name of the table"))?;
+    let found = db.live_files().into_iter().find(|file| file.number == FileNumber(number));
+    found.ok_or_else(|| {
+        Refusal::new("404 Not Found", format!("table {number} is not live; a compaction may have ended"))
+    })
 }
 
 fn file(file: &LiveFile) -> Value {

@@ -11,6 +11,7 @@
 //! | `/api/metrics` | all numbers: levels, families, memory, stalls, caches, debt, statistics |
 //! | `/api/files?cf=NAME&level=N&offset=N&limit=N` | tables, 100 or `limit` (at most 1,000) from `offset` on |
 //! | `/api/file?number=N` | a table, with its properties |
+//! | `/api/blocks?number=N` | a table's data blocks: how many, and a histogram of their sizes in the file |
 //! | `/api/options` | options that differ from their defaults |
 //! | `/api/log` | the last 64 KiB of the LOG |
 //! | `/metrics` | the page that Prometheus scrapes |
@@ -136,9 +137,41 @@ pub fn serve_directory(directory: impl AsRef<Path>, address: &str) -> Result<Ins
 /// # Ok::<(), ferrock::Error>(())
 /// ```
 pub fn metrics_of_directory(directory: impl AsRef<Path>) -> Result<Value> {
-    let view = Source::directory(directory.as_ref()).view();
-    let metrics = view.db.clone()?.metrics();
-    Ok(numbers::metrics(&view, &metrics))
+    DirectoryView::new(directory).metrics()
+}
+
+/// A directory that is looked at again and again: it is opened read-only, and opened again when it has changed, by the
+/// rules of [`serve_directory`].
+///
+/// ```
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let mut options = ferrock::DbOptions::default();
+/// # options.create_if_missing = true;
+/// # let db = ferrock::Db::open(directory.path(), options)?;
+/// let view = ferrock_inspect::DirectoryView::new(directory.path());
+/// assert_eq!(view.metrics()?["is_live"], false);
+/// # Ok::<(), ferrock::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct DirectoryView {
+    source: Source,
+}
+
+impl DirectoryView {
+    /// Opens the directory; an error comes with the numbers.
+    pub fn new(directory: impl AsRef<Path>) -> Self {
+        Self { source: Source::directory(directory.as_ref()) }
+    }
+
+    /// What `/api/metrics` says of it now.
+    ///
+    /// # Errors
+    /// Those of `Db::open_read_only`. The next call may find the directory mended.
+    pub fn metrics(&self) -> Result<Value> {
+        let view = self.source.view();
+        let metrics = view.db.clone()?.metrics();
+        Ok(numbers::metrics(&view, &metrics))
+    }
 }
 
 /// An error as `/api/metrics` tells it: `{"error": {"kind", "message", "file", "offset", "remedy"}}`.
@@ -165,7 +198,7 @@ impl ServeInspector for Db {
 fn answer_to(source: &Source, request: &Request) -> std::result::Result<Answer, Refusal> {
     let query = &request.query;
     let path = request.path.as_str();
-    if !matches!(path, "/api/files" | "/api/file") {
+    if !matches!(path, "/api/files" | "/api/file" | "/api/blocks") {
         query.check_names(&[])?;
     }
     // These need no database.
@@ -173,7 +206,7 @@ fn answer_to(source: &Source, request: &Request) -> std::result::Result<Answer, 
         "/" => return Ok(Answer::page()),
         "/api/log" => return Ok(Answer::json(&settings::log(source))),
         "/api/options" => return Ok(Answer::json(&settings::changed(source, &source.view()))),
-        "/api/metrics" | "/api/files" | "/api/file" | "/metrics" => {}
+        "/api/metrics" | "/api/files" | "/api/file" | "/api/blocks" | "/metrics" => {}
         _ => return Err(Refusal::new("404 Not Found", "nothing is here; the page is at /")),
     }
     let view = source.view();
@@ -184,6 +217,7 @@ fn answer_to(source: &Source, request: &Request) -> std::result::Result<Answer, 
     Ok(match path {
         "/api/files" => Answer::json(&files::page(db, query)?),
         "/api/file" => Answer::json(&files::one(db, query)?),
+        "/api/blocks" => Answer::json(&files::blocks(db, query)?),
         "/metrics" => Answer::prometheus(ferrock::metrics::prometheus(&db.metrics())),
         _ => Answer::json(&numbers::metrics(&view, &db.metrics())),
     })

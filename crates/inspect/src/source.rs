@@ -62,19 +62,19 @@ type DirectoryState = (Vec<u8>, Vec<(String, u64, u64)>);
 impl Source {
     /// A database that is open. It may be closed and dropped while this is there.
     pub(crate) fn live(db: &Db) -> Self {
-        Self::new(db.path(), Kind::Live(db.downgrade()))
+        // Its LOG and OPTIONS are where its tables are, which may be memory.
+        Self::new(db.path(), db.file_system(), Kind::Live(db.downgrade()))
     }
 
     /// A directory, opened now.
     pub(crate) fn directory(path: &Path) -> Self {
         let file_system = ferrock_vfs::default_file_system();
         let opened = open(path, &*file_system, &*SystemClock::shared());
-        Self::new(path, Kind::Directory { current: Mutex::new(opened), opening: Mutex::default() })
+        Self::new(path, file_system, Kind::Directory { current: Mutex::new(opened), opening: Mutex::default() })
     }
 
-    fn new(path: &Path, kind: Kind) -> Self {
-        let (file_system, clock) = (ferrock_vfs::default_file_system(), SystemClock::shared());
-        Self { path: path.to_path_buf(), file_system, clock, kind }
+    fn new(path: &Path, file_system: Arc<dyn FileSystem>, kind: Kind) -> Self {
+        Self { path: path.to_path_buf(), file_system, clock: SystemClock::shared(), kind }
     }
 
     /// The database now.

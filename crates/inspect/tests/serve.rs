@@ -271,3 +271,122 @@ fn a_directory_is_followed_and_its_damage_is_shown() {
     assert!(json(&inspector, "/api/options")["sections"].as_array().unwrap().len() > 1);
     assert!(!json(&inspector, "/api/log")["text"].as_str().unwrap().is_empty());
 }
+
+/// A table whose data blocks have the sizes that are expected: values that do not compress, one a block where they are
+/// larger than `block_size`.
+fn table_of(path: &Path, text: &str, sizes: &[usize]) -> (Db, Inspector, u64) {
+    let (mut options, mut family) = (DbOptions::default(), ColumnFamilyOptions::default());
+    options.create_if_missing = true;
+    ferrock::options::apply_text(&mut options, &mut family, text).unwrap();
+    let (db, _) = Db::open_cf(path, options, vec![("default".to_owned(), family)]).unwrap();
+    for (number, size) in sizes.iter().enumerate() {
+        db.put(&(number as u32).to_be_bytes(), &vec![7; *size]).unwrap();
+    }
+    db.flush().unwrap();
+    let inspector = db.serve_inspector("127.0.0.1:0").unwrap();
+    let number = db.live_files()[0].number.0;
+    (db, inspector, number)
+}
+
+#[test]
+fn blocks_of_a_table_are_those_that_were_written() {
+    let sizes: Vec<usize> =
+        (0..900).map(|number| if number % 9 == 0 { 20_000 } else { 5000 }).chain([300; 5]).collect();
+    // A partition for a few entries: the histogram walks through all of them.
+    for is_partitioned in [false, true] {
+        let directory = tempfile::tempdir().unwrap();
+        let index = if is_partitioned { "index_type=kTwoLevelIndexSearch;metadata_block_size=64" } else { "" };
+        let text = format!("compression=kNoCompression;block_based_table_factory={{block_size=4096;{index}}}");
+        let (db, inspector, number) = table_of(directory.path(), &text, &sizes);
+        let properties = &json(&inspector, &format!("/api/file?number={number}"))["properties"];
+        assert_eq!(properties["index_partitions"].as_u64().unwrap() > 10, is_partitioned, "{properties}");
+
+        let blocks = json(&inspector, &format!("/api/blocks?number={number}"));
+        assert_eq!((&blocks["error"], &blocks["is_of_all"]), (&Value::Null, &true.into()));
+        assert_eq!(
+            (&blocks["blocks"], &blocks["stored_bytes"]),
+            (&properties["data_blocks"], &properties["data_bytes"])
+        );
+        let histogram = blocks["histogram"].as_array().unwrap();
+        let found: Vec<_> = histogram
+            .iter()
+            .map(|bucket| ["from_bytes", "to_bytes", "blocks"].map(|field| bucket[field].as_u64().unwrap()))
+            .collect();
+        // The five small values share the last block, which has some 1,600 bytes.
+        assert_eq!(found, [[1024, 2047, 1], [2048, 4095, 0], [4096, 8191, 800], [8192, 16383, 0], [16384, 32767, 100]]);
+        assert!((20_000..20_100).contains(&blocks["largest_bytes"].as_u64().unwrap()), "{blocks}");
+        assert!((1500..1700).contains(&blocks["smallest_bytes"].as_u64().unwrap()), "{blocks}");
+        // A bound is kept, and told; one that is just large enough is none.
+        let table = &db.live_files()[0];
+        let some = db.data_block_histogram(table, 7).unwrap().unwrap();
+        assert_eq!((some.blocks, some.is_of_all), (7, false));
+        assert_eq!(some.buckets().map(|(_, blocks)| blocks).sum::<u64>(), 7);
+        assert!(db.data_block_histogram(table, 901).unwrap().unwrap().is_of_all);
+        assert!(!db.data_block_histogram(table, 0).unwrap().unwrap().is_of_all);
+    }
+}
+
+#[test]
+fn blocks_of_compressed_plain_and_damaged_tables() {
+    let directory = tempfile::tempdir().unwrap();
+    let (db, inspector, number) = table_of(directory.path(), "compression=kLZ4Compression", &[20_000; 50]);
+    let path = format!("/api/blocks?number={number}");
+    let blocks = json(&inspector, &path);
+    // What is told is what lies in the file: twenty thousand equal bytes are a hundred there.
+    assert_eq!(blocks["blocks"], 50);
+    assert!(blocks["largest_bytes"].as_u64().unwrap() < 400, "{blocks}");
+    for (path, wanted, word) in [
+        ("/api/blocks", 400, "number is needed"),
+        ("/api/blocks?number=999", 404, "not live"),
+        ("/api/blocks?number=1&x=2", 400, "number"),
+    ] {
+        let (status, _, body) = get(&inspector, path);
+        assert!(status == wanted && body.contains(word), "{path}: {status} {body}");
+    }
+    drop(inspector);
+    db.close().unwrap();
+
+    // The partitions of the index lie behind the data, and the first of them is damaged: the answer names the file.
+    let directory = tempfile::tempdir().unwrap();
+    let index = "block_based_table_factory={index_type=kTwoLevelIndexSearch;metadata_block_size=64}";
+    let (db, inspector, number) = table_of(directory.path(), index, &[20_000; 50]);
+    let data_bytes = db.table_properties(&db.live_files()[0]).unwrap().data_size;
+    drop(inspector);
+    db.close().unwrap();
+    let file = directory.path().join(format!("{number:06}.sst"));
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes[data_bytes as usize + 2] ^= 0xff;
+    std::fs::write(&file, bytes).unwrap();
+    let inspector = ferrock_inspect::serve_directory(directory.path(), "127.0.0.1:0").unwrap();
+    let blocks = json(&inspector, &format!("/api/blocks?number={number}"));
+    assert_eq!((&blocks["blocks"], blocks["histogram"].as_array().unwrap().len()), (&0.into(), 0));
+    assert!(blocks["error"]["message"].as_str().unwrap().contains(".sst"), "{blocks}");
+
+    let directory = tempfile::tempdir().unwrap();
+    let text = "prefix_extractor=fixed:3;plain_table_factory={}";
+    let (_db, inspector, number) = table_of(directory.path(), text, &[100; 10]);
+    let blocks = json(&inspector, &format!("/api/blocks?number={number}"));
+    assert_eq!(
+        (&blocks["blocks"], &blocks["error"]),
+        (&0.into(), &Value::Null),
+        "a plain table has no blocks: {blocks}"
+    );
+}
+
+#[test]
+fn a_database_in_memory_shows_its_options_and_its_log() {
+    let mut options = DbOptions::default();
+    options.create_if_missing = true;
+    options.max_open_files = 77;
+    let (db, _) = Db::open_in_memory(options, vec![("default".to_owned(), Default::default())]).unwrap();
+    db.put(b"key", b"value").unwrap();
+    db.flush().unwrap();
+    let inspector = db.serve_inspector("127.0.0.1:0").unwrap();
+    let options = json(&inspector, "/api/options");
+    assert_eq!(options["error"], Value::Null);
+    let database = options["sections"][0]["options"].as_array().unwrap();
+    assert!(database.iter().any(|of| of["name"] == "max_open_files" && of["value"] == "77"), "{options}");
+    let log = json(&inspector, "/api/log");
+    assert_eq!(log["error"], Value::Null);
+    assert!(log["text"].as_str().unwrap().contains("flushed 1 memtables to table "), "{log}");
+}

@@ -54,9 +54,9 @@ pub use options::{BlockBasedTableOptions, PlainTableOptions};
 pub use partition_boundary::{PARTITION_CUT_FROM_PROPERTY, PARTITION_CUT_PROPERTY};
 pub use plain::{PlainPin, PlainTable, PlainTableBuilder, PlainTableIter, PlainValue};
 pub use reader::{
-    Approach, BlockRead, BlockTable, BlockTableIter, FooterDetails, LimitReads, LoadedBlock, LookupCounts,
-    LookupRecorder, NeededBlock, NextBlock, NoCounts, PlannedRead, ReadTier, RoundReads, RowReach, RowsAhead,
-    RowsOfBlock, ScanBounds, ScanEstimate, TableContents, TableLookup, TableReadOptions, TableReaderParams,
+    Approach, BlockRead, BlockTable, BlockTableIter, DataBlockHistogram, FooterDetails, LimitReads, LoadedBlock,
+    LookupCounts, LookupRecorder, NeededBlock, NextBlock, NoCounts, PlannedRead, ReadTier, RoundReads, RowReach,
+    RowsAhead, RowsOfBlock, ScanBounds, ScanEstimate, TableContents, TableLookup, TableReadOptions, TableReaderParams,
     TableStatistics,
 };
 pub use scan_machine::{ScanMachine, ScanRead};

@@ -260,10 +260,8 @@ fn note_flush(
     let file_number = file.map(|file| file.number);
     core.events.log().info(|| {
         let in_blobs = if blob_bytes > 0 { format!(" and {blob_bytes} in blob files") } else { String::new() };
-        format!(
-            "[{}] flushed {memtables} memtables to {file_number:?}, {size_bytes} bytes{in_blobs} in {us} us",
-            data.name
-        )
+        let table = file_number.map_or_else(|| "no table".to_owned(), |number| format!("table {number}"));
+        format!("[{}] flushed {memtables} memtables to {table}, {size_bytes} bytes{in_blobs} in {us} us", data.name)
     });
 }
 

@@ -4,6 +4,7 @@
 //! first read. Data blocks come through the shared block cache when there is one.
 
 mod block_decoder;
+mod block_histogram;
 mod block_loader;
 mod cached_blocks;
 mod contents;
@@ -49,6 +50,7 @@ mod table_blocks;
 mod table_file;
 mod window;
 
+pub use block_histogram::DataBlockHistogram;
 pub use contents::{FooterDetails, RowsOfBlock, TableContents};
 pub use iter::BlockTableIter;
 pub use limited::{NextBlock, RowReach, RowsAhead};

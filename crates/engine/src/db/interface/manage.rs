@@ -12,6 +12,7 @@ use crate::options::{ColumnFamilyOptions, CompactRangeOptions, FlushOptions, Wai
 use ferrock_base::byte_text::canonical;
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_options::FlushReason;
+use ferrock_table::{DataBlockHistogram, Table};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -356,13 +357,43 @@ impl Db {
     /// # Errors
     /// `NotFound` when the table is not live any more; `Io` or `Corruption` when it cannot be opened.
     pub fn table_properties(&self, file: &LiveFile) -> Result<Arc<ferrock_format::properties::TableProperties>> {
+        Ok(Arc::clone(self.live_table(file)?.properties()))
+    }
+
+    fn live_table(&self, file: &LiveFile) -> Result<Table> {
         for family in self.column_families() {
             let pinned = family.data.super_version.load();
             if let Some((_, found)) = pinned.version.files().find(|(_, found)| found.number == file.number) {
-                return Ok(Arc::clone(family.data.table_cache.get(found)?.properties()));
+                return family.data.table_cache.get(found);
             }
         }
         Err(Error::new(ErrorKind::NotFound, format!("table {} is not live", file.number)))
+    }
+
+    /// Sizes of the first `most_blocks` data blocks of a live table in its file, by its index alone. `None` of a plain
+    /// table, which has no blocks.
+    ///
+    /// # Errors
+    /// `NotFound` when the table is not live any more; `Io` or `Corruption` when it cannot be opened, or a block of its
+    /// index cannot be read.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// db.put(b"key", b"value")?;
+    /// db.flush()?;
+    /// let table = &db.live_files()[0];
+    /// let histogram = db.data_block_histogram(table, u64::MAX)?.expect("tables are of blocks");
+    /// assert_eq!((histogram.blocks, histogram.is_of_all), (1, true));
+    /// assert_eq!(histogram.stored_bytes, db.table_properties(table)?.data_size);
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
+    pub fn data_block_histogram(&self, file: &LiveFile, most_blocks: u64) -> Result<Option<DataBlockHistogram>> {
+        let table = self.live_table(file)?;
+        table.as_block().map(|table| table.data_block_histogram(most_blocks)).transpose()
     }
 
     /// Writes a copy of a database in memory into a directory that is empty or not there, which then opens as any

@@ -12,6 +12,7 @@ use crate::column_family::ColumnFamily;
 use crate::options::{ColumnFamilyOptions, DbOptions};
 use ferrock_base::{Result, SequenceNumber};
 use ferrock_tree::version::version_set::DEFAULT_COLUMN_FAMILY;
+use ferrock_vfs::FileSystem;
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Weak};
@@ -378,6 +379,21 @@ impl Db {
     #[must_use]
     pub fn path(&self) -> &Path {
         self.core().files.database()
+    }
+
+    /// What holds its files: the file system of `Components::file_system`, or else that of the machine.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// let mut options = ferrock::DbOptions::default();
+    /// options.create_if_missing = true;
+    /// let (db, _) = ferrock::Db::open_in_memory(options, vec![("default".to_owned(), Default::default())])?;
+    /// assert!(db.file_system().exists(&db.path().join("CURRENT"))?);
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
+    #[must_use]
+    pub fn file_system(&self) -> Arc<dyn FileSystem> {
+        Arc::clone(&self.core().env.file_system)
     }
 
     /// The database's identity, as in the file IDENTITY.
