@@ -4,6 +4,7 @@
 //! main.rs     arguments -> subcommand -> exit code        output.rs   tables, JSON, progress, units: shared by all
 //! demo/       load, kill -9, recover, verify, compact     digest/     the content of a database, as hashes
 //! compact_worker.rs  compactions for a database of another process
+//! explain_config/  what an option set means
 //! inspect.rs  a page to look at a database
 //! plan/       what a database will cost, by simulation
 //! fast-forward: the cost of bounded reads; in the library, as another program measures another engine with it
@@ -11,14 +12,16 @@
 //! ```
 //!
 //! Exit codes are part of the interface: 0 all is well, 1 the data is not what it must
-//! be, 2 the work could not be done (a database that does not open, a full disk), 64
-//! the command line is wrong. Results go to standard output, everything else to
-//! standard error, so that `--json` can be piped.
+//! be, 2 the work could not be done (a database that does not open, a full disk), 3
+//! there are warnings (`explain-config --strict`), 64 the command line is wrong. Results
+//! go to standard output, everything else to standard error, so that `--json` can be
+//! piped.
 #![warn(missing_docs)]
 
 mod compact_worker;
 mod demo;
 mod digest;
+mod explain_config;
 mod failure;
 mod hex;
 mod inspect;
@@ -45,6 +48,8 @@ Examples:
   ferrock compact-worker --db /var/lib/app/db --jobs /var/lib/app/jobs
                                           run compactions for a database that another process has open
   ferrock inspect /var/lib/app/db         look at levels, files, memory, options and LOG in a browser
+  ferrock explain-config /var/lib/app/db --data 500GB --memory 16GB
+                                          what do its options mean, and which are likely mistakes?
   ferrock plan --data 100TB --cache 60GB  what would that cost to write, to read and to hold open?
   ferrock fast-forward --dir /mnt/nvme/ff how many reads does a row in the middle of a million rows take?
   ferrock compare --rocksdb-lib librocksdb.so
@@ -54,6 +59,7 @@ Exit codes:
   0   all is well
   1   the data is not what it must be (damage found, a key lost)
   2   the work could not be done (the database does not open, no space, no permission)
+  3   explain-config --strict: there are warnings
   64  the command line is wrong
 
 `ferrock help COMMAND` explains a command, with examples.";
@@ -74,6 +80,8 @@ enum Command {
     Digest(digest::DigestArgs),
     /// Run compactions for a database that another process has open.
     CompactWorker(compact_worker::WorkerArgs),
+    /// Say what an option set means: memory, levels, amplification, stalls, losses, and likely mistakes.
+    ExplainConfig(Box<explain_config::ExplainArgs>),
     /// Look at a database in a browser: levels, files, memory, stalls, caches, options, LOG.
     Inspect(inspect::InspectArgs),
     /// Plan a database of any size: write, read and space amplification, files and memory, by simulation.
@@ -106,6 +114,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&args),
         Command::Digest(args) => digest::run(&args),
         Command::CompactWorker(args) => compact_worker::run(&args),
+        Command::ExplainConfig(args) => explain_config::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::FastForward(args) => fast_forward::run_ferrock(&args).map(|()| Outcome::Good).map_err(Failure::from),

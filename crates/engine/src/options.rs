@@ -2,8 +2,6 @@
 
 use crate::snapshot::Snapshot;
 pub use ferrock_base::thread::{PoolPriority, PriorityPools};
-#[doc(hidden)]
-pub use ferrock_options::online;
 pub use ferrock_options::{
     BlobFilePartitionStrategy, BlobGarbageCollectionPolicy, BlockBasedTableOptions, BottommostCompression,
     BottommostLevelCompaction, COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT, CacheOptions, CacheUsageOptions, Canceller,
@@ -25,6 +23,8 @@ pub use ferrock_options::{
     UserCollectedProperties, WaitForCompactOptions, WalRecoveryMode, WriteBufferManager, WriteOptions, apply_text,
     differences_between, differences_from_defaults, from_file, load_file, load_latest, to_file,
 };
+#[doc(hidden)]
+pub use ferrock_options::{combinations, online};
 pub use ferrock_table::{LimitReads, ReadTier};
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "tests fail by panicking")]
 
 use ferrock::options::{Profile, differences_between, load_latest};
-use ferrock::{ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions};
+use ferrock::{ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, ReadOptions, WriteOptions};
 use ferrock_vfs::PosixFileSystem;
 
 const FAMILIES: [&str; 2] = ["default", "events"];
@@ -31,7 +31,7 @@ fn a_database_works_with_each_and_its_file_has_it() {
         for round in 0..3_u8 {
             for number in 0..2000_u32 {
                 for handle in &handles {
-                    db.put_cf(handle, &number.to_be_bytes(), &[round; 50]).unwrap();
+                    db.put_cf(handle, &number.to_be_bytes(), &[round; 50], &WriteOptions::default()).unwrap();
                 }
             }
             db.flush().unwrap();
@@ -39,7 +39,10 @@ fn a_database_works_with_each_and_its_file_has_it() {
         for handle in &handles {
             db.compact_range_cf(handle, None, None, &CompactRangeOptions::default()).unwrap();
             for number in 0..2000_u32 {
-                let value = db.get_cf(handle, &number.to_be_bytes()).unwrap().expect("nothing is lost");
+                let value = db
+                    .get_cf(handle, &ReadOptions::default(), &number.to_be_bytes())
+                    .unwrap()
+                    .expect("nothing is lost");
                 assert_eq!(value[..], [2; 50], "{profile}");
             }
         }
