@@ -6,12 +6,9 @@ use crate::options::{rocksdb_options_t, set};
 use crate::refused::out_of_range;
 use ferrock::Result;
 use ferrock::options::{
-    CacheOptions, CompactionStyle, CompressionType, FilterPolicy, InfoLogLevel, MemTableFactory, PlainEncodingType,
-    PlainTableOptions, TableBlockCache, TableFactory, WalRecoveryMode,
+    CompactionPriority, CompactionStyle, DB_OPTIONS_WITHOUT_EFFECT, InfoLogLevel, MemTableFactory, PlainEncodingType,
+    PlainTableOptions, TableFactory, WalRecoveryMode,
 };
-use ferrock::options::{CompactionPriority, DB_OPTIONS_WITHOUT_EFFECT};
-use ferrock_table::BlockBasedTableOptions;
-use ferrock_table::options::DataBlockIndexType;
 use std::ffi::{CString, c_char, c_int, c_uchar};
 use std::sync::Arc;
 

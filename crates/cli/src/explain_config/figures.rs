@@ -327,8 +327,8 @@ fn levels(family: &ColumnFamilyOptions, figures: &FamilyFigures, bytes: f64) -> 
         family.target_file_size_base as f64 * f64::from(family.target_file_size_multiplier.max(1)).powi(steps)
     };
     let last = usize::try_from(family.num_levels - 1).unwrap_or(0);
-    let at = |level: usize, bytes: f64| Level { level, bytes, file_bytes: of_target(level) };
-    let in_level_0 = || vec![Level { level: 0, bytes, file_bytes: figures.flushed_bytes.max(1.0) }];
+    let at = |level: usize, bytes: f64| Level { level, bytes, file_bytes: of_target(level).min(bytes.max(1.0)) };
+    let in_level_0 = || vec![Level { level: 0, bytes, file_bytes: figures.flushed_bytes.min(bytes).max(1.0) }];
     match family.compaction_style {
         CompactionStyle::Fifo | CompactionStyle::None => in_level_0(),
         CompactionStyle::Universal if last == 0 => vec![Level { level: 0, bytes, file_bytes: bytes.max(1.0) }],

@@ -102,7 +102,7 @@ impl Profile {
                  no filters, and more compaction of level 0."
             }
             Self::Tiny => {
-                "For little memory, about 16 MiB whatever the number of families; costs speed: small memtables are \
+                "For little memory, about 20 MiB whatever the number of families; costs speed: small memtables are \
                  flushed and compacted often, and tables are opened again and again."
             }
             Self::Flash => {

@@ -103,7 +103,7 @@ const BALANCED: &[Setting] = &[
 ];
 
 const POINT_LOOKUP: &[Setting] = &[
-    db("max_background_jobs", "4", "what is compacted has fewer tables for a lookup to ask"),
+    db("max_background_jobs", "4", "compactions that keep up leave a lookup fewer tables to ask"),
     db("max_open_files", "-1", "no lookup has to open a table first"),
     LEVELS,
     DYNAMIC,
@@ -142,7 +142,7 @@ const WRITE_HEAVY: &[Setting] = &[
 ];
 
 const SCAN: &[Setting] = &[
-    db("max_background_jobs", "4", "what is compacted has fewer runs for a scan to merge"),
+    db("max_background_jobs", "4", "compactions that keep up leave a scan fewer runs to merge"),
     LEVELS,
     DYNAMIC,
     family("level0_file_num_compaction_trigger", "2", "each table of level 0 is one more run in every scan"),

@@ -8,7 +8,7 @@ use ferrock::Comparator;
 use ferrock::options::{CompactionStyle, DataBlockIndexType, IndexType, TableFactory};
 
 /// Sorted runs from which on lookups without filters are dear.
-const MANY_RUNS: f64 = 4.0;
+const MANY_RUNS: f64 = 5.0;
 /// Bytes of a block that are many for one entry.
 const LARGE_BLOCK: u64 = 64 << 10;
 
