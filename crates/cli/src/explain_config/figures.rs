@@ -8,21 +8,29 @@
 //! filter      entries x bits / 8; Ribbon: seven tenths; optimize_filters_for_hits: without the last level
 //! levels      dynamic: the last one, then 1/multiplier of it, ... down to max_bytes_for_level_base
 //!             fixed: max_bytes_for_level_base, times multiplier, ...; the last one has the rest
-//! written     flush 1, level 0 into the base level 1 + base / level 0, each level below 1 + PART x its ratio to the
-//!             one above; universal: flush 1, and TIER for each time that the data is trigger times as large as a flush;
-//!             FIFO: flush 1; times the compression ratio, and 1 for the log
+//! written     levels: flush 1, level 0 into the base level 1 + base / level 0, each level below 1 + PART x its ratio
+//!             to the one above; FIFO: flush 1; times the compression ratio, and 1 for the log
+//!
 //! ```
+//!
+//! How often universal families write a byte grows with the data in a way that no formula of a line has: it comes from
+//! the simulation, for the first [`SIMULATIONS`] families of different options.
 
 use super::subject::{Family, Subject};
 use ferrock::options::{CompactionStyle, CompressionType, FilterPolicy, IndexType, TableFactory};
 use ferrock::{ColumnFamilyOptions, DbOptions};
+use ferrock_plan::{Entry, Order, Phase, Request};
 
 /// Of the bytes of the next level that a file overlaps, the part that is rewritten with it.
-const OVERLAP_PART: f64 = 0.5;
-/// Rewrites of a byte for each tier of sorted runs.
-const REWRITES_OF_TIER: f64 = 1.5;
+const OVERLAP_PART: f64 = 0.45;
+/// Simulations of universal families at most: each takes a second.
+const SIMULATIONS: usize = 4;
+/// Files that a simulation has at most.
+const SIMULATED_FILES: u64 = 1500;
+/// Rewrites beside the fewest that so many sorted runs allow, where there is no simulation.
+const REWRITES_OF_RUNS: f64 = 1.7;
 /// Memory of an open table beside index and filter, about.
-const OPEN_TABLE_BYTES: f64 = 6144.0;
+const OPEN_TABLE_BYTES: f64 = 1024.0;
 /// Memory of what is known of each file, about.
 const FILE_METADATA_BYTES: f64 = 512.0;
 /// Bytes of a key that stands in an index, beside the key.
@@ -62,6 +70,8 @@ impl Level {
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     pub(super) data_bytes: f64,
+    /// Bytes of tables, also of those that a queue drops.
+    pub(super) table_bytes: f64,
     /// Below level 0, but for FIFO; levels with data alone.
     pub(super) levels: Vec<Level>,
     pub(super) index_bytes: f64,
@@ -70,7 +80,7 @@ pub(super) struct Tree {
     pub(super) write_amplification: f64,
     /// Bytes of tables for each byte of live data in them, at the most that stays.
     pub(super) space_amplification: f64,
-    /// Sorted runs usually, and when writers are stopped.
+    /// Sorted runs usually, and when writers are stopped; infinite: none stops for them.
     pub(super) runs: (f64, f64),
     /// Data blocks that a lookup looks into: of a key that is there, and of one that is not.
     pub(super) blocks: (f64, f64),
@@ -131,8 +141,9 @@ impl Figures {
     pub(super) fn of(subject: &Subject, asked: &Asked) -> Self {
         let count = subject.families.len().max(1) as f64;
         let share = asked.data.map(|data| data as f64 / count);
-        let families: Vec<_> =
+        let mut families: Vec<_> =
             subject.families.iter().map(|family| FamilyFigures::of(&family.used, share, asked)).collect();
+        simulate(subject, &mut families, asked);
         let trees = || families.iter().filter_map(|family| Some((family.metadata_in_cache, family.tree.as_ref()?)));
         let files: f64 = trees().map(|(_, tree)| tree.files()).sum();
         let metadata_of = |in_cache: bool| -> f64 {
@@ -150,6 +161,7 @@ impl Figures {
             limit => limit as f64,
         };
         let bound = subject.db.db_write_buffer_size as f64;
+        let has_budget = subject.db.components.memory_budget.is_some();
         let memory = MemoryFigures {
             // Beside those that are written to there are as many that wait for their flush.
             memtables: if bound > 0.0 { memtables.min(2.0 * bound) } else { memtables },
@@ -159,8 +171,59 @@ impl Figures {
             file_metadata: files * FILE_METADATA_BYTES,
             jobs: job_bytes(&subject.db, &subject.families, asked),
         };
+        // A budget has all holders within it.
+        let memory =
+            if has_budget { MemoryFigures { cache: memory.cache, ..MemoryFigures::default() } } else { memory };
         Self { wal_limit, cached_metadata: metadata_of(true), files, memory, families }
     }
+}
+
+/// Puts the write amplification of simulations into universal families.
+fn simulate(subject: &Subject, families: &mut [FamilyFigures], asked: &Asked) {
+    type Known<'a> = (&'a ColumnFamilyOptions, Option<f64>);
+    let mut known: Vec<Known<'_>> = Vec::new();
+    for (family, figures) in subject.families.iter().zip(families) {
+        let Some(tree) = figures.tree.as_mut() else { continue };
+        let options = &family.used;
+        if options.compaction_style != CompactionStyle::Universal || options.disable_auto_compactions {
+            continue;
+        }
+        let is_same = |other: &ColumnFamilyOptions| {
+            (&other.settings, &other.table, &other.filter_policy)
+                == (&options.settings, &options.table, &options.filter_policy)
+        };
+        let found = known.iter().find(|(other, _)| is_same(other)).map(|(_, found)| *found);
+        let simulated = match found {
+            Some(simulated) => simulated,
+            None if known.len() < SIMULATIONS => {
+                let simulated = written(&subject.db, options, tree.data_bytes, asked);
+                known.push((options, simulated));
+                simulated
+            }
+            None => None,
+        };
+        if let Some(written) = simulated {
+            tree.write_amplification = 1.0 + written;
+        }
+    }
+}
+
+/// Bytes written to tables for each byte put, of random keys that are put twice, by simulation.
+fn written(db: &DbOptions, family: &ColumnFamilyOptions, data: f64, asked: &Asked) -> Option<f64> {
+    let size = |bytes: u64| usize::try_from(bytes).ok();
+    let entry = Entry { key_size: size(asked.key_size)?, value_size: size(asked.value_size)? };
+    let keys = (data / entry.bytes().max(1) as f64) as u64;
+    let puts = Phase { order: Order::Random, puts: keys };
+    let request = Request {
+        db: DbOptions { settings: db.settings.clone(), ..DbOptions::default() },
+        family: family.clone(),
+        phases: vec![puts, puts],
+        compression_ratio: asked.compression_ratio,
+        most_files: SIMULATED_FILES,
+        ..Request::new(keys, entry)
+    };
+    let plan = request.run(&mut |_| {}).ok()?;
+    Some(plan.whole.write_amplification).filter(|written| written.is_finite())
 }
 
 /// Every cache once: the database's, and those of families.
@@ -267,43 +330,45 @@ impl FamilyFigures {
 }
 
 fn tree(family: &ColumnFamilyOptions, figures: &FamilyFigures, data: f64, ratio: f64, asked: &Asked) -> Tree {
-    let (index_bytes, all_filters) = metadata(family, data, asked);
-    let bytes = data * ratio + index_bytes + all_filters;
+    let (all_indexes, all_filters) = metadata(family, data, asked);
+    let table_bytes = data * ratio + all_indexes + all_filters;
+    let is_queue = family.compaction_style == CompactionStyle::Fifo;
+    let limit = family.compaction_options_fifo.limit_bytes() as f64;
+    let bytes = if is_queue { table_bytes.min(limit) } else { table_bytes };
     let levels = levels(family, figures, bytes);
     let last = levels.last().map_or(1.0, |level| level.bytes / bytes.max(1.0));
-    let filter_bytes = if family.optimize_filters_for_hits { all_filters * (1.0 - last) } else { all_filters };
+    let kept = bytes / table_bytes.max(1.0);
+    let filtered = if family.optimize_filters_for_hits && !is_queue { 1.0 - last } else { kept };
     let trigger = |count: i32| f64::from(count.max(1));
     let of_level_0 = trigger(family.level0_file_num_compaction_trigger);
     let stop = trigger(family.level0_stop_writes_trigger);
+    let files = levels.iter().map(Level::files).sum();
     let (runs, space_amplification) = match family.compaction_style {
-        CompactionStyle::Level if family.disable_auto_compactions => {
-            ((bytes / figures.flushed_bytes, f64::INFINITY), 1.0)
-        }
+        CompactionStyle::Fifo | CompactionStyle::None => ((files, f64::INFINITY), 1.0),
+        _ if family.disable_auto_compactions => ((files, f64::INFINITY), 1.0),
         CompactionStyle::Level => {
             let below = levels.len() as f64;
             ((of_level_0 / 2.0 + below, stop + below), space_of_levels(family, &levels))
         }
         CompactionStyle::Universal => {
             let percent = f64::from(family.compaction_options_universal.max_size_amplification_percent);
-            ((of_level_0 / 2.0 + 1.0, stop), 1.0 + percent / 100.0)
-        }
-        CompactionStyle::Fifo | CompactionStyle::None => {
-            let files = (bytes / figures.flushed_bytes.max(1.0)).ceil();
-            ((files, files), 1.0)
+            ((of_level_0, stop.max(of_level_0)), 1.0 + percent / 100.0)
         }
     };
     let passes = false_positives(family);
     let passed_at_last = if family.optimize_filters_for_hits { 1.0 } else { passes };
-    // Levels are searched from the newest run on, and nine of ten keys lie in the last one.
-    let before = (runs.0 - 1.0).max(0.0);
+    // Nine of ten keys lie in the last of the levels; in a queue a key lies anywhere.
+    let older = (runs.0 - 1.0).max(0.0);
+    let before = if runs.1.is_finite() { older } else { older / 2.0 };
     Tree {
         data_bytes: data,
-        index_bytes,
-        filter_bytes,
+        table_bytes,
+        index_bytes: all_indexes * kept,
+        filter_bytes: all_filters * filtered,
         write_amplification: 1.0 + ratio * rewrites(family, figures, &levels),
         space_amplification,
         runs,
-        blocks: (1.0 + passes * before, passes * before + passed_at_last),
+        blocks: (1.0 + passes * before, passes * older + passed_at_last),
         levels,
     }
 }
@@ -331,9 +396,9 @@ fn levels(family: &ColumnFamilyOptions, figures: &FamilyFigures, bytes: f64) -> 
     let in_level_0 = || vec![Level { level: 0, bytes, file_bytes: figures.flushed_bytes.min(bytes).max(1.0) }];
     match family.compaction_style {
         CompactionStyle::Fifo | CompactionStyle::None => in_level_0(),
+        _ if family.disable_auto_compactions => in_level_0(),
         CompactionStyle::Universal if last == 0 => vec![Level { level: 0, bytes, file_bytes: bytes.max(1.0) }],
         CompactionStyle::Universal => vec![at(last, bytes)],
-        CompactionStyle::Level if family.disable_auto_compactions => in_level_0(),
         CompactionStyle::Level if family.level_compaction_dynamic_level_bytes => {
             let multiplier = family.max_bytes_for_level_multiplier.max(1.0);
             let base = family.max_bytes_for_level_base as f64;
@@ -373,13 +438,30 @@ fn rewrites(family: &ColumnFamilyOptions, figures: &FamilyFigures, levels: &[Lev
         CompactionStyle::Universal => {
             let bytes: f64 = levels.iter().map(|level| level.bytes).sum();
             let flushes = (bytes / figures.flushed_bytes.max(1.0)).max(1.0);
-            1.0 + REWRITES_OF_TIER * flushes.ln() / trigger.max(2.0).ln()
+            1.0 + REWRITES_OF_RUNS * fewest_rewrites(flushes, trigger - 2.0)
         }
         CompactionStyle::Level => {
             let level_0 = trigger * figures.flushed_bytes.max(1.0);
-            let first = levels.first().map_or(0.0, |level| 1.0 + level.bytes / level_0);
-            let below = levels.windows(2).map(|pair| 1.0 + OVERLAP_PART * pair[1].bytes / pair[0].bytes.max(1.0));
+            let mut sizes: Vec<f64> = levels.iter().map(|level| level.bytes).collect();
+            if sizes.len() > 1 {
+                // A base level that is smaller takes more before it is compacted.
+                sizes[0] = sizes[0].max(family.max_bytes_for_level_base as f64).min(sizes[1]);
+            }
+            let first = sizes.first().map_or(0.0, |bytes| 1.0 + bytes / level_0);
+            let below = sizes.windows(2).map(|pair| 1.0 + OVERLAP_PART * pair[1] / pair[0].max(1.0));
             1.0 + first + below.sum::<f64>()
         }
     }
+}
+
+/// The fewest rewrites `w` of a byte with which `runs` sorted runs take so many flushes: `(w + runs)` over `runs` of
+/// them.
+fn fewest_rewrites(flushes: f64, runs: f64) -> f64 {
+    let runs = runs.clamp(1.0, 100.0);
+    let (mut rewrites, mut taken) = (0.0, 1.0);
+    while taken < flushes && rewrites < 1000.0 {
+        rewrites += 1.0;
+        taken *= (rewrites + runs) / rewrites;
+    }
+    rewrites
 }

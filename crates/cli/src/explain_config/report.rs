@@ -110,7 +110,7 @@ type Holder = (&'static str, f64, &'static str, bool);
 fn holders(memory: &super::figures::MemoryFigures) -> [Holder; 6] {
     [
         ("memtables", memory.memtables, "write_buffer_size x max_write_buffer_number, db_write_buffer_size", false),
-        ("block cache", memory.cache, "--cache", false),
+        ("block cache", memory.cache, "the program: --cache", false),
         ("indexes and filters", memory.metadata, "cache_index_and_filter_blocks = false, max_open_files", true),
         ("open tables", memory.open_tables, "max_open_files, target_file_size_base", true),
         ("metadata of files", memory.file_metadata, "target_file_size_base", true),
@@ -171,18 +171,20 @@ fn family(out: &mut String, group: &Group<'_>) {
 }
 
 fn amplifications(tree: &Tree) -> Vec<String> {
-    let runs = |count: f64| if count.is_finite() { format!("{count:.0}") } else { "any number".to_owned() };
     vec![
         format!("Written for each byte: about {:.1}, the log included.", tree.write_amplification),
         format!(
             "Space for each byte of live data in tables: up to {:.2}, and while compactions run that of their outputs.",
             tree.space_amplification
         ),
-        format!(
-            "Sorted runs that a read looks through: about {}, {} when writers are stopped.",
-            runs(tree.runs.0),
-            runs(tree.runs.1)
-        ),
+        if tree.runs.1.is_finite() {
+            format!(
+                "Sorted runs that a read looks through: about {:.0}, {:.0} when writers are stopped.",
+                tree.runs.0, tree.runs.1
+            )
+        } else {
+            format!("Sorted runs that a read looks through: about {:.0}, for each table is one.", tree.runs.0)
+        },
         format!(
             "Data blocks that a lookup looks into: about {:.1} of a key that is there, {:.2} of one that is not.",
             tree.blocks.0, tree.blocks.1

@@ -59,6 +59,20 @@ fn levels_hold_the_data_and_follow_their_multiplier() {
 }
 
 #[test]
+fn a_budget_has_everything_within_it() {
+    let subject = subject("memory_budget=64m", 3);
+    let figures = Figures::of(&subject, &asked(80 * GB));
+    assert_eq!(figures.memory.all(), f64::from(64 << 20));
+}
+
+#[test]
+fn a_queue_has_no_more_than_its_limit() {
+    let tree = tree("compaction_style=kCompactionStyleFIFO", 100 * GB);
+    assert_eq!(tree.levels[0].bytes, f64::from(1 << 30));
+    assert!(tree.table_bytes > 50e9);
+}
+
+#[test]
 fn odd_options_make_no_odd_figures() {
     for text in [
         "num_levels=2",
@@ -92,6 +106,7 @@ fn figures_are_near_the_simulation() {
     for (text, data) in [
         ("block_based_table_factory={filter_policy=bloomfilter:10}", 4 * GB),
         ("block_based_table_factory={filter_policy=bloomfilter:10;block_size=16k}", 40 * GB),
+        ("block_based_table_factory={filter_policy=bloomfilter:10}", 400 * GB),
         ("compaction_style=kCompactionStyleUniversal", 8 * GB),
     ] {
         let (mut db, mut family) = (DbOptions::default(), ColumnFamilyOptions::default());

@@ -135,14 +135,18 @@ fn seconds(count: u64) -> String {
 pub(super) fn database(subject: &Subject, figures: &Figures) -> Vec<String> {
     let db = &subject.db;
     let jobs = jobs(db);
-    let mut lines = vec![format!(
+    let budget = db.components.memory_budget.as_ref();
+    let budget =
+        budget.map(|budget| format!("A memory budget of {} has all holders within it.", bytes(budget.bytes() as u64)));
+    let mut lines: Vec<String> = budget.into_iter().collect();
+    lines.push(format!(
         "{jobs} {} at once, each by {}.",
         if jobs == 1 { "flush or compaction" } else { "flushes and compactions" },
         match db.max_subcompactions {
             0 | 1 => "one thread".to_owned(),
             threads => format!("up to {threads} threads"),
         }
-    )];
+    ));
     lines.push(format!("Writers that are slowed down begin with {} a second.", bytes(db.delayed_write_rate)));
     lines.push(format!(
         "Above {} of log the families are flushed that hold back the oldest one: so much is read at most when the \

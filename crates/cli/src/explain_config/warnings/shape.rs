@@ -9,6 +9,9 @@ use ferrock::options::{CompactionStyle, CompressionType};
 /// Files of which a MANIFEST is long to read and a version long to change.
 const MANY_FILES: f64 = 200_000.0;
 
+/// Writes of a byte that levels rarely need.
+const MANY_REWRITES: f64 = 20.0;
+
 fn text(count: f64) -> String {
     bytes(count as u64)
 }
@@ -130,6 +133,21 @@ fn runs(sink: &mut Sink<'_>, of: &OfFamily<'_>) {
             "num_levels = 7 or more: runs of many files, which leave one after the other",
         );
     }
+    let written = of.figures.tree.as_ref().map_or(0.0, |tree| tree.write_amplification);
+    if options.compaction_style == CompactionStyle::Universal && written > MANY_REWRITES {
+        sink.add(
+            "universal-few-runs",
+            "level0_file_num_compaction_trigger",
+            format!(
+                "level0_file_num_compaction_trigger = {} with {} of tables: each byte is written about {written:.0} times, \
+                 more than {MANY_REWRITES:.0}",
+                options.level0_file_num_compaction_trigger,
+                text(of.figures.tree.as_ref().map_or(0.0, |tree| tree.table_bytes)),
+            ),
+            "few runs have room beside the large ones, so that new ones are merged again and again",
+            "level0_file_num_compaction_trigger = 8 or 12, or a larger write_buffer_size: see `ferrock plan`",
+        );
+    }
     let most = options.compaction_options_universal.max_size_amplification_percent;
     if options.compaction_style == CompactionStyle::Universal && most > 400 {
         sink.add(
@@ -158,7 +176,7 @@ fn queue(sink: &mut Sink<'_>, of: &OfFamily<'_>) {
             "ttl = the seconds for which entries are wanted",
         );
     }
-    let bytes: f64 = of.figures.tree.as_ref().map_or(0.0, |tree| tree.levels.iter().map(|level| level.bytes).sum());
+    let bytes = of.figures.tree.as_ref().map_or(0.0, |tree| tree.table_bytes);
     if bytes > limit {
         sink.add(
             "queue-drops-data",

@@ -111,6 +111,13 @@ const CASES: &[Case] = &[
         nothing,
     ),
     (
+        "universal-few-runs",
+        "compaction_style=kCompactionStyleUniversal",
+        "compaction_style=kCompactionStyleUniversal;level0_file_num_compaction_trigger=12",
+        1,
+        |asked| asked.data = Some(200 * GB),
+    ),
+    (
         "universal-space",
         "compaction_style=kCompactionStyleUniversal;compaction_options_universal={max_size_amplification_percent=900}",
         "compaction_style=kCompactionStyleUniversal;compaction_options_universal={max_size_amplification_percent=100}",
