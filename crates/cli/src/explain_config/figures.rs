@@ -8,7 +8,7 @@
 //! filter      entries x bits / 8; Ribbon: seven tenths; optimize_filters_for_hits: without the last level
 //! levels      dynamic: the last one, then 1/multiplier of it, ... down to max_bytes_for_level_base
 //!             fixed: max_bytes_for_level_base, times multiplier, ...; the last one has the rest
-//! written     levels: flush 1, level 0 into the base level 1 + base / level 0, each level below 1 + PART x its ratio
+//! written     levels: flush 1, level 0 into the base level 1 + base / level 0 (24 at most), each level below 1 + PART x its ratio
 //!             to the one above; FIFO: flush 1; times the compression ratio, and 1 for the log
 //!
 //! ```
@@ -23,6 +23,8 @@ use ferrock_plan::{Entry, Order, Phase, Request};
 
 /// Of the bytes of the next level that a file overlaps, the part that is rewritten with it.
 const OVERLAP_PART: f64 = 0.45;
+/// Of the base level no more is rewritten for each byte of level 0: that gathers more files while the base level is busy.
+const MOST_OF_BASE: f64 = 24.0;
 /// Simulations of universal families at most: each takes a second.
 const SIMULATIONS: usize = 4;
 /// Files that a simulation has at most.
@@ -447,7 +449,7 @@ fn rewrites(family: &ColumnFamilyOptions, figures: &FamilyFigures, levels: &[Lev
                 // A base level that is smaller takes more before it is compacted.
                 sizes[0] = sizes[0].max(family.max_bytes_for_level_base as f64).min(sizes[1]);
             }
-            let first = sizes.first().map_or(0.0, |bytes| 1.0 + bytes / level_0);
+            let first = sizes.first().map_or(0.0, |bytes| 1.0 + (bytes / level_0).min(MOST_OF_BASE));
             let below = sizes.windows(2).map(|pair| 1.0 + OVERLAP_PART * pair[1] / pair[0].max(1.0));
             1.0 + first + below.sum::<f64>()
         }

@@ -44,7 +44,7 @@ pub(super) struct Subject {
 impl Subject {
     /// Of the arguments.
     pub(super) fn load(args: &ExplainArgs) -> Result<Self> {
-        let (mut title, mut db, mut families, mut notes) = match &args.path {
+        let (mut title, mut db, mut families, notes) = match &args.path {
             Some(path) => read(path)?,
             None => {
                 let families = vec![("default".to_owned(), ColumnFamilyOptions::default())];
@@ -55,7 +55,6 @@ impl Subject {
             let profile: Profile = name.parse().map_err(|error: ferrock::Error| usage(error.message()))?;
             profile.apply(&mut db, &mut families);
             title.push_str(&format!(" with the profile {profile}"));
-            notes.clear();
         }
         if let Some(text) = &args.options {
             for (_, family) in &mut families {

@@ -107,6 +107,8 @@ fn figures_are_near_the_simulation() {
         ("block_based_table_factory={filter_policy=bloomfilter:10}", 4 * GB),
         ("block_based_table_factory={filter_policy=bloomfilter:10;block_size=16k}", 40 * GB),
         ("block_based_table_factory={filter_policy=bloomfilter:10}", 400 * GB),
+        ("write_buffer_size=2m", 40 * GB),
+        ("level_compaction_dynamic_level_bytes=false", 40 * GB),
         ("compaction_style=kCompactionStyleUniversal", 8 * GB),
     ] {
         let (mut db, mut family) = (DbOptions::default(), ColumnFamilyOptions::default());
