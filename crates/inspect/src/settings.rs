@@ -42,7 +42,10 @@ pub(crate) fn changed(source: &Source, view: &View) -> Value {
 fn sections(db_options: &DbOptions, families: &[(String, ColumnFamilyOptions)]) -> Vec<Value> {
     let shown = |text: &str| text.chars().take(SHOWN_VALUE_CHARS).collect::<String>();
     let sections = options::differences_from_defaults((db_options, families)).into_iter();
-    let row = |of: &OptionDifference| json!({ "name": of.name, "value": of.after.as_deref().map(shown), "default": of.before.as_deref().map(shown) });
+    let row = |of: &OptionDifference| {
+        let (value, default) = (of.after.as_deref().map(shown), of.before.as_deref().map(shown));
+        json!({ "name": of.name, "value": value, "default": default })
+    };
     sections
         .map(|section| {
             let rows: Vec<Value> = section.options.iter().map(row).collect();

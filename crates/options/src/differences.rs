@@ -8,8 +8,8 @@
 //! ```
 //!
 //! What an OPTIONS file can hold is compared, in its texts, so every option of the tables and every component with a
-//! name is, and caches, clocks and listeners are not. A name that a file leaves out has its default. Tables of different
-//! factories have nothing in common: each option of the new one differs from nothing.
+//! name is, and caches, clocks and listeners are not. A name that a file leaves out has its default. Tables of
+//! different factories have nothing in common: each option of the new one differs from nothing.
 
 use crate::passthrough;
 use crate::{ColumnFamilyOptions, ColumnFamilySettings, DbOptions, DbSettings, to_file};

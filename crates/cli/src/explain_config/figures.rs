@@ -8,9 +8,8 @@
 //! filter      entries x bits / 8; Ribbon: seven tenths; optimize_filters_for_hits: without the last level
 //! levels      dynamic: the last one, then 1/multiplier of it, ... down to max_bytes_for_level_base
 //!             fixed: max_bytes_for_level_base, times multiplier, ...; the last one has the rest
-//! written     levels: flush 1, level 0 into the base level 1 + base / level 0 (24 at most), each level below 1 + PART x its ratio
-//!             to the one above; FIFO: flush 1; times the compression ratio, and 1 for the log
-//!
+//! written     levels: flush 1, level 0 into the base level 1 + base / level 0 (24 at most), each level below
+//!             1 + PART x its ratio to the one above; FIFO: flush 1; times the compression ratio; and 1 for the log
 //! ```
 //!
 //! How often universal families write a byte grows with the data in a way that no formula of a line has: it comes from
@@ -23,7 +22,8 @@ use ferrock_plan::{Entry, Order, Phase, Request};
 
 /// Of the bytes of the next level that a file overlaps, the part that is rewritten with it.
 const OVERLAP_PART: f64 = 0.45;
-/// Of the base level no more is rewritten for each byte of level 0: that gathers more files while the base level is busy.
+/// Of the base level no more is rewritten for each byte of level 0, which gathers more files while the base level is
+/// busy.
 const MOST_OF_BASE: f64 = 24.0;
 /// Simulations of universal families at most: each takes a second.
 const SIMULATIONS: usize = 4;

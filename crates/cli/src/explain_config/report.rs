@@ -244,7 +244,10 @@ pub(super) fn to_json(subject: &Subject, figures: &Figures, asked: &Asked, warni
     let differences: Vec<Value> = sections(subject)
         .iter()
         .flat_map(|section| &section.options)
-        .map(|row| json!({ "section": row.section.to_string(), "name": row.name, "value": row.after, "default": row.before }))
+        .map(|row| {
+            let section = row.section.to_string();
+            json!({ "section": section, "name": row.name, "value": row.after, "default": row.before })
+        })
         .collect();
     let warnings: Vec<Value> = warnings
         .iter()

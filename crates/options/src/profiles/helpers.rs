@@ -37,8 +37,8 @@ impl DbOptions {
         self
     }
 
-    /// The database's half of RocksDB's `OptimizeForSmallDb`: at most 5,000 open tables, one thread that opens them, and
-    /// memtables that are charged to `cache`, the one for the
+    /// The database's half of RocksDB's `OptimizeForSmallDb`: at most 5,000 open tables, one thread that opens them,
+    /// and memtables that are charged to `cache`, the one for the
     /// [families](ColumnFamilyOptions::optimize_for_small_db). RocksDB's own has 16 MiB.
     ///
     /// ```
@@ -139,8 +139,8 @@ impl ColumnFamilyOptions {
         self.compression_per_level = (0..count).map(of_level).collect();
     }
 
-    /// The family's half of RocksDB's `OptimizeForSmallDb`, for less than about 100 MiB of data: memtables and tables of
-    /// 2 MiB, and indexes in partitions in the block cache. Tables become block-based, with all of their other options
+    /// The family's half of RocksDB's `OptimizeForSmallDb`, for less than about 100 MiB of data: memtables and tables
+    /// of 2 MiB, and indexes in partitions in the block cache. Tables become block-based, with all of their other options
     /// at the defaults. See [`DbOptions::optimize_for_small_db`], also for `cache`; `None`: the database's.
     pub fn optimize_for_small_db(&mut self, cache: Option<&Arc<TableBlockCache>>) -> &mut Self {
         self.write_buffer_size = 2 << 20;

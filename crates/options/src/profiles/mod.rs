@@ -86,20 +86,20 @@ impl Profile {
     pub const fn purpose(self) -> &'static str {
         match self {
             Self::Balanced => {
-                "For reads and writes of all kinds on an SSD, with memory bounded by the cache; costs 10 bits of filter \
-                 for each key, and the processor's time for Zstd in the last level."
+                "For reads and writes of all kinds on an SSD, with memory bounded by the cache; costs 10 bits of \
+                 filter for each key, and the processor's time for Zstd in the last level."
             }
             Self::PointLookup => {
-                "For lookups of single keys in data whose indexes and filters fit into memory; costs that memory, which \
-                 grows with the data, and blocks that compress less well."
+                "For lookups of single keys in data whose indexes and filters fit into memory; costs that memory, \
+                 which grows with the data, and blocks that compress less well."
             }
             Self::WriteHeavy => {
                 "For more writes than levels can take; costs up to 768 MiB of memtables for each family, reads of a \
                  dozen sorted runs, and while runs are merged up to twice the space."
             }
             Self::Scan => {
-                "For reads of long ranges; costs lookups of single keys, which read and decode 32 KiB for each and have \
-                 no filters, and more compaction of level 0."
+                "For reads of long ranges; costs lookups of single keys, which read and decode 32 KiB for each and \
+                 have no filters, and more compaction of level 0."
             }
             Self::Tiny => {
                 "For little memory, about 20 MiB whatever the number of families; costs speed: small memtables are \

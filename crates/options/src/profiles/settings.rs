@@ -1,8 +1,8 @@
 //! What each profile sets, and why.
 //!
 //! A setting is an option by its name in an OPTIONS file, a text, and a reason. Options that a helper sets have no text
-//! of their own here: the helper has the value, and this list the reason. What a build cannot have, as a compressor that
-//! was left out, is not set.
+//! of their own here: the helper has the value, and this list the reason. What a build cannot have, as a compressor
+//! that was left out, is not set.
 
 use super::Profile;
 use crate::{ColumnFamilyOptions, CompressionType, DbOptions, FilterPolicy, OptionSection, TableFactory};

@@ -56,8 +56,8 @@ pub(super) fn of_database(sink: &mut Sink<'_>, subject: &Subject, figures: &Figu
             "metadata-outside-cache",
             "cache_index_and_filter_blocks",
             format!(
-                "cache_index_and_filter_blocks = false: open tables hold {} of indexes and filters, beside a block cache \
-                 of {}",
+                "cache_index_and_filter_blocks = false: open tables hold {} of indexes and filters, beside a block \
+                 cache of {}",
                 text(memory.metadata),
                 text(memory.cache)
             ),

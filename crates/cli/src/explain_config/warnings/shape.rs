@@ -139,8 +139,8 @@ fn runs(sink: &mut Sink<'_>, of: &OfFamily<'_>) {
             "universal-few-runs",
             "level0_file_num_compaction_trigger",
             format!(
-                "level0_file_num_compaction_trigger = {} with {} of tables: each byte is written about {written:.0} times, \
-                 more than {MANY_REWRITES:.0}",
+                "level0_file_num_compaction_trigger = {} with {} of tables: each byte is written about \
+                 {written:.0} times, more than {MANY_REWRITES:.0}",
                 options.level0_file_num_compaction_trigger,
                 text(of.figures.tree.as_ref().map_or(0.0, |tree| tree.table_bytes)),
             ),
