@@ -21,7 +21,7 @@ use crate::output::{self, parse_bytes};
 use clap::Args;
 use figures::{Asked, Figures};
 use std::path::PathBuf;
-use subject::Subject;
+use subject::{Sources, Subject};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -121,7 +121,9 @@ impl ExplainArgs {
 /// Runs `ferrock explain-config`.
 pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
     let asked = args.asked()?;
-    let subject = Subject::load(args)?;
+    let sources =
+        Sources { path: args.path.as_deref(), profile: args.profile.as_deref(), options: args.options.as_deref() };
+    let subject = Subject::load(sources)?;
     let figures = Figures::of(&subject, &asked);
     let warnings = warnings::all(&subject, &figures, &asked);
     if args.json {

@@ -4,7 +4,6 @@
 //! OPTIONS file or defaults --> --profile --> --options --> as written --settle--> as used, and what was adjusted
 //! ```
 
-use super::ExplainArgs;
 use crate::failure::{Failure, Result};
 use ferrock::options::{self, Profile, combinations};
 use ferrock::{ColumnFamilyOptions, DbOptions};
@@ -13,6 +12,15 @@ use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::options_file::OptionsFile;
 use ferrock_vfs::{default_file_system, read_file};
 use std::path::{Path, PathBuf};
+
+/// Where the option set comes from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sources<'a> {
+    /// Directory or file; `None`: the defaults.
+    pub(super) path: Option<&'a Path>,
+    pub(super) profile: Option<&'a str>,
+    pub(super) options: Option<&'a str>,
+}
 
 /// A family as it is explained.
 #[derive(Clone, Debug)]
@@ -42,21 +50,21 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    /// Of the arguments.
-    pub(super) fn load(args: &ExplainArgs) -> Result<Self> {
-        let (mut title, mut db, mut families, notes) = match &args.path {
+    /// Of its sources.
+    pub(super) fn load(sources: Sources<'_>) -> Result<Self> {
+        let (mut title, mut db, mut families, notes) = match sources.path {
             Some(path) => read(path)?,
             None => {
                 let families = vec![("default".to_owned(), ColumnFamilyOptions::default())];
                 ("RocksDB's defaults".to_owned(), DbOptions::default(), families, Vec::new())
             }
         };
-        if let Some(name) = &args.profile {
+        if let Some(name) = sources.profile {
             let profile: Profile = name.parse().map_err(|error: ferrock::Error| usage(error.message()))?;
             profile.apply(&mut db, &mut families);
             title.push_str(&format!(" with the profile {profile}"));
         }
-        if let Some(text) = &args.options {
+        if let Some(text) = sources.options {
             for (_, family) in &mut families {
                 options::apply_text(&mut db, family, text)
                     .map_err(|error| usage(&format!("--options: {}", error.message())))?;

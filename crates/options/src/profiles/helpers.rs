@@ -140,8 +140,8 @@ impl ColumnFamilyOptions {
     }
 
     /// The family's half of RocksDB's `OptimizeForSmallDb`, for less than about 100 MiB of data: memtables and tables
-    /// of 2 MiB, and indexes in partitions in the block cache. Tables become block-based, with all of their other options
-    /// at the defaults. See [`DbOptions::optimize_for_small_db`], also for `cache`; `None`: the database's.
+    /// of 2 MiB, and indexes in partitions in the block cache. Tables become block-based, with all of their other
+    /// options at the defaults. See [`DbOptions::optimize_for_small_db`], also for `cache`; `None`: the database's.
     pub fn optimize_for_small_db(&mut self, cache: Option<&Arc<TableBlockCache>>) -> &mut Self {
         self.write_buffer_size = 2 << 20;
         self.target_file_size_base = 2 << 20;
