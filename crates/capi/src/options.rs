@@ -92,6 +92,11 @@ impl rocksdb_options_t {
         self.kept.get(option).cloned()
     }
 
+    /// A style that was refused is no longer what a getter tells.
+    pub(crate) fn forget_refused_style(&mut self) {
+        self.kept_numbers.set("compaction_style", c_int::MIN, c_int::MIN, true);
+    }
+
     fn set(&mut self, option: &'static str, set: impl FnOnce(&mut Self) -> Result<()>) {
         let outcome = set(self);
         self.refused.note(option, outcome);

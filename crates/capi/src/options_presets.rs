@@ -6,12 +6,9 @@ use crate::options::{rocksdb_options_t, set};
 use crate::refused::out_of_range;
 use ferrock::Result;
 use ferrock::options::{
-    CacheOptions, CompactionStyle, CompressionType, FilterPolicy, InfoLogLevel, MemTableFactory, PlainEncodingType,
-    PlainTableOptions, TableBlockCache, TableFactory, WalRecoveryMode,
+    CompactionPriority, CompactionStyle, DB_OPTIONS_WITHOUT_EFFECT, InfoLogLevel, MemTableFactory, PlainEncodingType,
+    PlainTableOptions, TableFactory, WalRecoveryMode,
 };
-use ferrock::options::{CompactionPriority, DB_OPTIONS_WITHOUT_EFFECT};
-use ferrock_table::BlockBasedTableOptions;
-use ferrock_table::options::DataBlockIndexType;
 use std::ffi::{CString, c_char, c_int, c_uchar};
 use std::sync::Arc;
 
@@ -46,7 +43,6 @@ fn member<T: Copy>(option: &'static str, all: &[T], number: c_int, bound: &str) 
 
 /// `ttl` and `periodic_compaction_seconds` at this value are for the engine to choose.
 const CHOSEN_BY_THE_ENGINE: u64 = u64::MAX - 1;
-const NUM_LEVELS: std::ops::RangeInclusive<i32> = 1..=64;
 
 const INFO_LOG_LEVELS: [InfoLogLevel; 6] = [
     InfoLogLevel::Debug,
@@ -64,13 +60,6 @@ const COMPACTION_PRIORITIES: [CompactionPriority; 5] = [
     CompactionPriority::RoundRobin,
 ];
 
-/// Compression of every level: none in the first `levels`, then `kind`.
-fn compress_from(options: &mut rocksdb_options_t, levels: i32, kind: CompressionType) {
-    let of_level = |level| if level < levels { CompressionType::NoCompression } else { kind };
-    let count = options.family.num_levels.clamp(*NUM_LEVELS.start(), *NUM_LEVELS.end());
-    options.family.compression_per_level = (0..count).map(of_level).collect();
-}
-
 c_functions! {
     /// A copy, which goes its own way; components are shared.
     fn rocksdb_options_create_copy(options: *mut rocksdb_options_t) -> *mut rocksdb_options_t {
@@ -81,24 +70,19 @@ c_functions! {
     /// Flushes and compactions at once.
     fn rocksdb_options_increase_parallelism(options: *mut rocksdb_options_t, total_threads: c_int) {
         // SAFETY: the contract.
-        unsafe { change(options, |options| options.db.max_background_jobs = total_threads) };
+        unsafe {
+            change(options, |options| {
+                options.db.increase_parallelism(total_threads);
+            });
+        }
     }
 
     /// For families that are read key by key: hash indexes in data blocks, filters, a cache of so many MiB of its own.
     fn rocksdb_options_optimize_for_point_lookup(options: *mut rocksdb_options_t, block_cache_size_mb: u64) {
-        let capacity_bytes = usize::try_from(block_cache_size_mb.saturating_mul(1 << 20)).unwrap_or(usize::MAX);
         // SAFETY: the contract.
         unsafe {
             change(options, |options| {
-                let mut table = BlockBasedTableOptions::default();
-                table.data_block_index_type = DataBlockIndexType::BinaryAndHash;
-                table.data_block_hash_table_util_ratio = 0.75;
-                options.family.table = table;
-                options.family.filter_policy = FilterPolicy::bloom(10.0);
-                let cache = CacheOptions { capacity_bytes, ..CacheOptions::default() };
-                options.family.block_cache = Some(TableBlockCache::new(cache));
-                options.family.memtable_prefix_bloom_size_ratio = 0.02;
-                options.family.memtable_whole_key_filtering = true;
+                options.family.optimize_for_point_lookup(block_cache_size_mb);
                 options.refused_table = crate::refused::Refused::default();
             });
         }
@@ -108,15 +92,9 @@ c_functions! {
     fn rocksdb_options_optimize_level_style_compaction(options: *mut rocksdb_options_t, memtable_memory_budget: u64) {
         // SAFETY: the contract.
         unsafe {
-            change(options, |options| {
-                budget(options, memtable_memory_budget);
-                options.family.level0_file_num_compaction_trigger = 2;
-                options.family.target_file_size_base = memtable_memory_budget / 8;
-                options.family.max_bytes_for_level_base = memtable_memory_budget;
-                compress_from(options, 2, CompressionType::Lz4);
-            });
             set(options, "compaction_style", |options| {
-                options.family.compaction_style = CompactionStyle::Level;
+                options.forget_refused_style();
+                options.family.optimize_level_style_compaction(memtable_memory_budget);
                 Ok(())
             });
         }
@@ -129,34 +107,22 @@ c_functions! {
     ) {
         // SAFETY: the contract.
         unsafe {
-            change(options, |options| {
-                budget(options, memtable_memory_budget);
-                options.family.settings.compaction_options_universal.compression_size_percent = 80;
-            });
             set(options, "compaction_style", |options| {
-                options.family.compaction_style = CompactionStyle::Universal;
+                options.forget_refused_style();
+                options.family.optimize_universal_style_compaction(memtable_memory_budget);
                 Ok(())
             });
         }
     }
 
-    /// For loading many keys at once: writers never wait, nothing is compacted until it is done by hand.
+    /// For loading many keys at once: no writer waits for compactions, and nothing is compacted until it is done by
+    /// hand.
     fn rocksdb_options_prepare_for_bulk_load(options: *mut rocksdb_options_t) {
         // SAFETY: the contract.
         unsafe {
             change(options, |options| {
-                let family = &mut options.family;
-                family.level0_file_num_compaction_trigger = 1 << 30;
-                family.level0_slowdown_writes_trigger = 1 << 30;
-                family.level0_stop_writes_trigger = 1 << 30;
-                family.soft_pending_compaction_bytes_limit = 0;
-                family.hard_pending_compaction_bytes_limit = 0;
-                family.disable_auto_compactions = true;
-                family.max_compaction_bytes = 1 << 60;
-                family.num_levels = 2;
-                family.max_write_buffer_number = 6;
-                family.min_write_buffer_number_to_merge = 1;
-                family.target_file_size_base = 256 << 20;
+                options.db.prepare_for_bulk_load();
+                options.family.prepare_for_bulk_load();
             });
         }
     }
@@ -217,7 +183,12 @@ c_functions! {
     fn rocksdb_options_set_min_level_to_compress(options: *mut rocksdb_options_t, level: c_int) {
         if level >= 0 {
             // SAFETY: the contract.
-            unsafe { change(options, |options| compress_from(options, level, options.family.compression)) };
+            unsafe {
+                change(options, |options| {
+                    let kind = options.family.compression;
+                    options.family.compress_from_level(level, kind);
+                });
+            }
         }
     }
 
@@ -389,13 +360,6 @@ c_functions! {
         // SAFETY: the contract.
         unsafe { text_of(options, "daily_offpeak_time_utc", length) }
     }
-}
-
-/// Memtables of so many bytes together.
-fn budget(options: &mut rocksdb_options_t, memory_bytes: u64) {
-    options.family.write_buffer_size = usize::try_from(memory_bytes / 4).unwrap_or(usize::MAX);
-    options.family.min_write_buffer_number_to_merge = 2;
-    options.family.max_write_buffer_number = 6;
 }
 
 fn index_in<T: PartialEq>(all: &[T], value: T) -> c_int {

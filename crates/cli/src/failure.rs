@@ -10,6 +10,8 @@ pub(crate) enum Outcome {
     Good,
     BadData,
     NotDone,
+    /// All is well but for warnings, which are asked to count.
+    Warned,
 }
 
 impl From<Outcome> for ExitCode {
@@ -18,6 +20,7 @@ impl From<Outcome> for ExitCode {
             Outcome::Good => 0,
             Outcome::BadData => 1,
             Outcome::NotDone => 2,
+            Outcome::Warned => 3,
         })
     }
 }

@@ -5,7 +5,7 @@
 //! demo/       load, kill -9, recover, verify, compact     digest/     the content of a database, as hashes
 //! compact_worker.rs  compactions for a database of another process
 //! backup.rs   backups: making, listing, verifying, removing, restoring
-//! checkpoint.rs  a copy in a directory of its own
+//! checkpoint.rs  a copy in a directory of its own     explain_config/  what an option set means
 //! inspect.rs  a page to look at a database            top/        the same in a terminal
 //! plan/       what a database will cost, by simulation
 //! fast-forward: the cost of bounded reads; in the library, as another program measures another engine with it
@@ -13,9 +13,10 @@
 //! ```
 //!
 //! Exit codes are part of the interface: 0 all is well, 1 the data is not what it must
-//! be, 2 the work could not be done (a database that does not open, a full disk), 64
-//! the command line is wrong. Results go to standard output, everything else to
-//! standard error, so that `--json` can be piped.
+//! be, 2 the work could not be done (a database that does not open, a full disk), 3
+//! there are warnings (`explain-config --strict`), 64 the command line is wrong. Results
+//! go to standard output, everything else to standard error, so that `--json` can be
+//! piped.
 #![warn(missing_docs)]
 
 mod backup;
@@ -23,6 +24,7 @@ mod checkpoint;
 mod compact_worker;
 mod demo;
 mod digest;
+mod explain_config;
 mod failure;
 mod hex;
 mod inspect;
@@ -56,6 +58,8 @@ Examples:
                                           restore the newest one
   ferrock inspect /var/lib/app/db         look at levels, files, memory, options and LOG in a browser
   ferrock top http://127.0.0.1:8080/      the same in a terminal, of a process that serves its numbers
+  ferrock explain-config /var/lib/app/db --data 500GB --memory 16GB
+                                          what do its options mean, and which are likely mistakes?
   ferrock plan --data 100TB --cache 60GB  what would that cost to write, to read and to hold open?
   ferrock fast-forward --dir /mnt/nvme/ff how many reads does a row in the middle of a million rows take?
   ferrock compare --rocksdb-lib librocksdb.so
@@ -65,6 +69,7 @@ Exit codes:
   0   all is well
   1   the data is not what it must be (damage found, a key lost)
   2   the work could not be done (the database does not open, no space, no permission)
+  3   explain-config --strict: there are warnings
   64  the command line is wrong
 
 `ferrock help COMMAND` explains a command, with examples.";
@@ -93,6 +98,8 @@ enum Command {
     Restore(backup::RestoreArgs),
     /// Run compactions for a database that another process has open.
     CompactWorker(compact_worker::WorkerArgs),
+    /// Say what an option set means: memory, levels, amplification, stalls, losses, and likely mistakes.
+    ExplainConfig(Box<explain_config::ExplainArgs>),
     /// Look at a database in a browser: levels, files, memory, stalls, caches, options, LOG.
     Inspect(inspect::InspectArgs),
     /// Follow a database in the terminal: reads, writes, latencies, stalls, memory, caches, levels, jobs.
@@ -131,6 +138,7 @@ fn main() -> ExitCode {
         Command::Backups(args) => backup::backups(&args),
         Command::Restore(args) => backup::restore(&args),
         Command::CompactWorker(args) => compact_worker::run(&args),
+        Command::ExplainConfig(args) => explain_config::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Top(args) => top::run(&args),
         Command::Plan(args) => plan::run(&args),

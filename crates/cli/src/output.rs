@@ -76,6 +76,23 @@ pub(crate) fn bytes(count: u64) -> String {
     if unit == 0 { format!("{count} B") } else { format!("{value:.1} {}", UNITS[unit]) }
 }
 
+/// A number of bytes with its unit: B, KB, MB, GB, TB, PB by thousands, KiB to PiB by 1024.
+pub(crate) fn parse_bytes(text: &str) -> std::result::Result<u64, String> {
+    let text = text.trim();
+    let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let number: f64 = number.replace('_', "").parse().map_err(|_| format!("{text:?} does not begin with a number"))?;
+    let unit = unit.trim().to_ascii_uppercase();
+    let (prefix, base) = match unit.strip_suffix("IB") {
+        Some(prefix) => (prefix, 1024.0_f64),
+        None => (unit.strip_suffix('B').unwrap_or(&unit), 1000.0),
+    };
+    let power = ["", "K", "M", "G", "T", "P", "E"].iter().position(|known| *known == prefix);
+    let power = power.ok_or_else(|| format!("{text:?}: the unit is none of B, KB, MB, GB, TB, PB, KiB, ... PiB"))?;
+    let bytes = number * base.powi(power as i32);
+    if bytes.is_finite() && bytes < 1e19 { Ok(bytes as u64) } else { Err(format!("{text:?} is too large")) }
+}
+
 /// A number with its thousands apart.
 pub(crate) fn number(value: u64) -> String {
     let digits = value.to_string();
@@ -117,5 +134,22 @@ mod tests {
         table.add_row(["L0", "3"]);
         let text = table.to_string();
         assert!(text.contains("level") && text.contains("L0") && text.contains('3'), "{text}");
+    }
+    #[test]
+    fn bytes_with_units() {
+        for (text, bytes) in [
+            ("0", 0),
+            ("100", 100),
+            ("100TB", 100_000_000_000_000),
+            ("1.5 GiB", 3 << 29),
+            ("2k", 2000),
+            ("32MiB", 32 << 20),
+            ("1pb", 1_000_000_000_000_000),
+        ] {
+            assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "GB", "10XB", "-1", "1e30EB", "12 parsecs"] {
+            assert!(parse_bytes(text).is_err(), "{text}");
+        }
     }
 }

@@ -2,8 +2,6 @@
 
 use crate::snapshot::Snapshot;
 pub use ferrock_base::thread::{PoolPriority, PriorityPools};
-#[doc(hidden)]
-pub use ferrock_options::online;
 pub use ferrock_options::{
     BlobFilePartitionStrategy, BlobGarbageCollectionPolicy, BlockBasedTableOptions, BottommostCompression,
     BottommostLevelCompaction, COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT, CacheOptions, CacheUsageOptions, Canceller,
@@ -16,14 +14,17 @@ pub use ferrock_options::{
     FilterDecision, FilterFactoryContext, FilterPolicy, FixedPrefixFactory, FlushBlockPolicy, FlushOptions,
     FlushWalOptions, InPlaceCallback, IndexBlockSearchType, IndexShorteningMode, IndexType, InfoLogLevel,
     InsertHintPrefixes, IoKind, IoPriority, LargePartitions, LimiterMode, LoadedOptions, MemTableFactory, MemoryBudget,
-    MemoryHolder, MemoryReport, MergeOperator, MetadataCacheOptions, MmapReads, OptionInfo, OptionValue,
-    PartitionFromLevel, PartitionerContext, PartitionerRequest, Passthrough, PinningTier, PlainEncodingType,
-    PlainTableOptions, PrefixExtractor, PrepopulateBlobCache, PrepopulateBlockCache, RateLimiter, SstFileManager,
-    SstFileManagerOptions, SstPartitioner, SstPartitionerFactory, TableBlockCache, TableFactory,
-    TableFileCreationReason, TablePropertiesCollector, TablePropertiesCollectorFactory, Temperature, TokenBucket,
-    TokenBucketOptions, UserCollectedProperties, WaitForCompactOptions, WalRecoveryMode, WriteBufferManager,
-    WriteOptions, apply_text, from_file, load_latest, to_file,
+    MemoryHolder, MemoryReport, MergeOperator, MetadataCacheOptions, MmapReads, OptionDifference, OptionInfo,
+    OptionSection, OptionSet, OptionValue, PartitionFromLevel, PartitionerContext, PartitionerRequest, Passthrough,
+    PinningTier, PlainEncodingType, PlainTableOptions, PrefixExtractor, PrepopulateBlobCache, PrepopulateBlockCache,
+    Profile, ProfileChange, ProfileReport, RateLimiter, SectionDifferences, SstFileManager, SstFileManagerOptions,
+    SstPartitioner, SstPartitionerFactory, TableBlockCache, TableFactory, TableFileCreationReason,
+    TablePropertiesCollector, TablePropertiesCollectorFactory, Temperature, TokenBucket, TokenBucketOptions,
+    UserCollectedProperties, WaitForCompactOptions, WalRecoveryMode, WriteBufferManager, WriteOptions, apply_text,
+    differences_between, differences_from_defaults, from_file, load_file, load_latest, to_file,
 };
+#[doc(hidden)]
+pub use ferrock_options::{combinations, online};
 pub use ferrock_table::{LimitReads, ReadTier};
 use std::time::Duration;
 

@@ -14,6 +14,7 @@
 //! | drop or change entries as they are compacted | [`options::CompactionFilter`] |
 //! | store properties of your own in each table | [`options::TablePropertiesCollector`], [`Db::table_properties`] |
 //! | set how it works | [`DbOptions`], [`ColumnFamilyOptions`], [`options`] |
+//! | begin with good options | [`options::Profile`], [`DbOptions::for_little_memory`] |
 //! | see how it is doing | [`Db::metrics`]; for Prometheus: `metrics` (feature `metrics`, on by default) |
 //! | copy it while it runs | `backup` (feature `backup`, on by default) |
 //! | store typed rows of wide partitions | `wide` (feature `wide`, on by default) |

@@ -16,6 +16,8 @@ mod merge_operator;
 #[cfg(feature = "metrics")]
 #[path = "../examples/metrics.rs"]
 mod metrics;
+#[path = "../examples/profiles.rs"]
+mod profiles;
 #[path = "../examples/replicate.rs"]
 mod replicate;
 #[path = "../examples/snapshots_and_iterators.rs"]
@@ -52,6 +54,11 @@ fn the_database_of_little_memory_runs() {
 #[test]
 fn the_merge_operator_runs() {
     merge_operator::main().unwrap();
+}
+
+#[test]
+fn the_profiles_run() {
+    profiles::main().unwrap();
 }
 
 #[test]

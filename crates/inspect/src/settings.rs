@@ -5,9 +5,9 @@
 
 use crate::numbers;
 use crate::source::{Source, View};
-use ferrock::{ColumnFamilyOptions, DbOptions, Result, options};
+use ferrock::options::{self, OptionDifference};
+use ferrock::{ColumnFamilyOptions, DbOptions, Result};
 use ferrock_format::file_name::INFO_LOG;
-use ferrock_format::options_file::Section;
 use ferrock_vfs::SequentialOptions;
 use serde_json::{Value, json};
 
@@ -40,48 +40,18 @@ pub(crate) fn changed(source: &Source, view: &View) -> Value {
 }
 
 fn sections(db_options: &DbOptions, families: &[(String, ColumnFamilyOptions)]) -> Vec<Value> {
-    let defaults: Vec<_> = families.iter().map(|(name, options)| (name.clone(), usual(options))).collect();
-    let (now, usual) = (options::to_file(db_options, families), options::to_file(&DbOptions::default(), &defaults));
-    let mut sections = vec![section("database", &now.db, Some(&usual.db))];
-    for (family, usual) in now.column_families.iter().zip(&usual.column_families) {
-        sections.push(section(&format!("family {}", family.name), &family.options, Some(&usual.options)));
-        if let Some(table) = &family.table {
-            // Of another factory than the default one everything is shown.
-            let usual = usual.table.as_ref().filter(|usual| usual.factory == table.factory);
-            let title = format!("family {}: {}", family.name, table.factory);
-            sections.push(section(&title, &table.options, usual.map(|usual| &usual.options)));
-        }
-    }
-    sections
-}
-
-/// The defaults of a family. Where a 0 stands for what follows from other options, an open family has that in its
-/// place, and it is no difference.
-fn usual(options: &ColumnFamilyOptions) -> ColumnFamilyOptions {
-    let mut follows = options.clone();
-    follows.arena_block_size = 0;
-    follows.max_compaction_bytes = 0;
-    follows.settle();
-    let mut usual = ColumnFamilyOptions::default();
-    if options.arena_block_size != 0 {
-        usual.arena_block_size = follows.arena_block_size;
-    }
-    if options.max_compaction_bytes != 0 {
-        usual.max_compaction_bytes = follows.max_compaction_bytes;
-    }
-    usual
-}
-
-fn section(title: &str, now: &Section, usual: Option<&Section>) -> Value {
     let shown = |text: &str| text.chars().take(SHOWN_VALUE_CHARS).collect::<String>();
-    let row = |name: &str, value: &str, default: Option<&str>| {
-        (default != Some(value)).then(|| json!({ "name": name, "value": shown(value), "default": default.map(shown) }))
+    let sections = options::differences_from_defaults((db_options, families)).into_iter();
+    let row = |of: &OptionDifference| {
+        let (value, default) = (of.after.as_deref().map(shown), of.before.as_deref().map(shown));
+        json!({ "name": of.name, "value": value, "default": default })
     };
-    let known = now.statements.iter();
-    let known = known.filter_map(|of| row(&of.name, &of.value, usual.and_then(|usual| usual.get(&of.name))));
-    let own = now.extensions.iter();
-    let own = own.filter_map(|of| row(&of.name, &of.value, usual.and_then(|usual| usual.get_extension(&of.name))));
-    json!({ "title": title, "options": known.chain(own).collect::<Vec<_>>() })
+    sections
+        .map(|section| {
+            let rows: Vec<Value> = section.options.iter().map(row).collect();
+            json!({ "title": section.section.to_string(), "options": rows })
+        })
+        .collect()
 }
 
 /// The end of the LOG, from the beginning of a line on.

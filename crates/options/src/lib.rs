@@ -9,6 +9,8 @@
 //! | `online` | what `set_options` may change while a database is open |
 //! | [`passthrough`] | RocksDB's options that are kept and have no effect here |
 //! | `combinations` | options that are good alone and mean nothing together are refused |
+//! | `differences` | options that differ from their defaults, or between two sets |
+//! | `profiles` | RocksDB's helpers, and options for a purpose, each with its reason |
 //! | `adjust` | values out of bounds are brought to the nearest good one, with a note |
 //! | [`dump`] | all of them as lines of the LOG |
 #![warn(missing_docs)]
@@ -26,6 +28,7 @@ mod concurrent_task_limiter;
 mod daily_offpeak;
 mod db;
 pub mod db_path;
+mod differences;
 pub mod dump;
 mod fifo;
 mod in_place;
@@ -37,6 +40,7 @@ pub mod online;
 mod operation;
 pub mod passthrough;
 mod persist;
+mod profiles;
 mod sst_file_manager;
 mod text;
 mod universal;
@@ -57,6 +61,9 @@ pub use concurrent_task_limiter::{AwaitsTask, TaskLimiterToken};
 pub use daily_offpeak::DailyOffpeak;
 pub use db::{DbOptions, DbSettings, InfoLogLevel};
 pub use db_path::DbPath;
+pub use differences::{
+    OptionDifference, OptionSection, OptionSet, SectionDifferences, differences_between, differences_from_defaults,
+};
 pub use ferrock_base::Temperature;
 pub use ferrock_base::checksum::ChecksumType;
 pub use ferrock_base::compaction_filter::{
@@ -110,6 +117,7 @@ pub use passthrough::{
     DefaultText, Passthrough,
 };
 pub use persist::{LoadedOptions, from_file, load_file, load_latest, notes_of, to_file};
+pub use profiles::{Profile, ProfileChange, ProfileReport};
 #[doc(hidden)]
 pub use sst_file_manager::{RemovalPlace, SpaceObserver, SpaceReservation};
 pub use sst_file_manager::{SstFileManager, SstFileManagerOptions};
