@@ -123,7 +123,7 @@ fn what_a_crash_has_left_goes_with_the_next_backup() {
     let points = collect(&world.files, &history, || assert_eq!(world.back_up(&engine), 1));
     for point in points {
         // The database is as the crash left it, too.
-        let (db, families) = open_at(&point.files, DB, db_options(&point.files)).unwrap();
+        let (db, families) = open_at(DB, db_options(&point.files)).unwrap();
         let engine = BackupEngine::open(engine_options(&point.files)).unwrap();
         let id = engine.create_backup(&db, &Default::default()).unwrap();
         assert!(id <= 2, "{}", point.describe());
@@ -187,7 +187,7 @@ fn another_database(files: &MemoryFileSystem, engine: &BackupEngine, id: u32, lo
     engine.restore_db_from_backup(id, TARGET, logs, &RestoreOptions::default()).unwrap();
     let mut options = db_options(files);
     logs.clone_into(&mut options.wal_dir);
-    let (db, families) = open_at(files, TARGET, options).unwrap();
+    let (db, families) = open_at(TARGET, options).unwrap();
     for family in &families {
         db.put_cf(family, b"other", b"database", &ferrock::WriteOptions::synced()).unwrap();
     }
@@ -202,7 +202,7 @@ fn another_database(files: &MemoryFileSystem, engine: &BackupEngine, id: u32, lo
 fn open_as_new(files: &MemoryFileSystem, logs: &str) -> ferrock::Result<Contents> {
     let mut options = db_options(files);
     logs.clone_into(&mut options.wal_dir);
-    let (db, families) = open_at(files, TARGET, options)?;
+    let (db, families) = open_at(TARGET, options)?;
     let contents = contents_of(&db, &families);
     db.close()?;
     Ok(contents)

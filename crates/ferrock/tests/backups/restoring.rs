@@ -80,7 +80,7 @@ fn another_database_is_replaced_and_files_of_other_programs_stay() {
     let engine = world.engine();
     world.write(0..50, "value");
     let id = world.back_up(&engine);
-    let (other, families) = open_at(&world.files, TARGET, db_options(&world.files)).unwrap();
+    let (other, families) = open_at(TARGET, db_options(&world.files)).unwrap();
     for number in 0..10_u8 {
         other.put_cf(&families[0], &[b'o', number], b"other", &ferrock::WriteOptions::default()).unwrap();
         other.flush_cfs(&families, &ferrock::FlushOptions::default()).unwrap();
@@ -119,7 +119,7 @@ fn a_database_with_a_directory_of_logs_is_restored_beside_its_origin() {
     assert!(error.to_string().contains(logs), "{error}");
     let mut options = db_options(&world.files);
     logs.clone_into(&mut options.wal_dir);
-    let (db, families) = open_at(&world.files, TARGET, options).unwrap();
+    let (db, families) = open_at(TARGET, options).unwrap();
     assert_eq!(contents_of(&db, &families), expected);
     drop((db, families));
     // Another database is no place for logs, and what logs are not stays in theirs.
@@ -186,7 +186,7 @@ fn a_restored_database_goes_on_and_is_backed_up_beside_its_origin() {
     let first = world.back_up(&engine);
     engine.restore_db_from_backup(first, TARGET, TARGET, &RestoreOptions::default()).unwrap();
     // Both go on with the same numbers of files, and different contents.
-    let (other, families) = open_at(&world.files, TARGET, db_options(&world.files)).unwrap();
+    let (other, families) = open_at(TARGET, db_options(&world.files)).unwrap();
     for (db, families, word) in [(&world.db, &world.families, "ours"), (&other, &families, "theirs")] {
         for family in families {
             db.put_cf(family, b"which", word.as_bytes(), &ferrock::WriteOptions::default()).unwrap();

@@ -44,10 +44,8 @@ pub fn family_options() -> ColumnFamilyOptions {
     options
 }
 
-pub fn open_at(files: &MemoryFileSystem, path: &str, options: DbOptions) -> Result<(Db, Vec<ColumnFamily>)> {
+pub fn open_at(path: &str, options: DbOptions) -> Result<(Db, Vec<ColumnFamily>)> {
     let families = FAMILIES.map(|name| (name.to_owned(), family_options())).to_vec();
-    assert!(options.components.file_system.is_some());
-    let _ = files;
     Db::open_cf(path, options, families)
 }
 
@@ -60,7 +58,7 @@ impl World {
         let files = new_files();
         let mut options = db_options(&files);
         change(&mut options);
-        let (db, families) = open_at(&files, DB, options).unwrap();
+        let (db, families) = open_at(DB, options).unwrap();
         Self { files, db, families }
     }
 
@@ -121,7 +119,7 @@ pub fn contents_at(files: &MemoryFileSystem, path: &str) -> Result<Contents> {
     let mut options = db_options(files);
     options.create_if_missing = false;
     options.create_missing_column_families = false;
-    let (db, families) = open_at(files, path, options)?;
+    let (db, families) = open_at(path, options)?;
     let contents = contents_of(&db, &families);
     db.close()?;
     Ok(contents)
