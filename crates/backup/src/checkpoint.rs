@@ -132,7 +132,7 @@ impl<'a> Checkpoint<'a> {
     /// [`Db::live_files_storage_info`] and of the file system. Nothing is left then, unless removing failed as well.
     pub fn create(mut self, directory: impl AsRef<Path>) -> Result<CheckpointReport> {
         let directory = directory.as_ref();
-        let files = Arc::clone(self.db.file_system());
+        let files = self.db.file_system();
         check_is_free(&*files, directory)?;
         let unfinished = unfinished_name(directory)?;
         remove_unfinished(&*files, &unfinished)?;

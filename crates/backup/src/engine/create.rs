@@ -140,7 +140,7 @@ impl BackupEngine {
         let list = self.live_files(db, options)?;
         let known = writing.state.catalog.known_files();
         let copier = self.copier(&self.backup_limiter, Some(Arc::clone(&self.stop)));
-        let transfers = self.transfers((db.file_system(), files), copier, None);
+        let transfers = self.transfers((&db.file_system(), files), copier, None);
         let mut planned = self.plan(&transfers, id, list, &known)?;
         if let Some(exclude) = options.exclude_files.as_ref().filter(|_| self.options.share_files_with_checksum) {
             for file in planned.iter_mut().filter(|file| file.is_shared && !file.is_there) {

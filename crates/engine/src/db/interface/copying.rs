@@ -4,8 +4,6 @@ use super::Db;
 use crate::db::storage_info::{self, LiveFileStorageInfo, LiveFilesStorageOptions};
 use crate::files::holds::{self, FileHold};
 use ferrock_base::Result;
-use ferrock_vfs::FileSystem;
-use std::sync::Arc;
 
 impl Db {
     /// Keeps every file of the database where it is, until the hold is dropped: what compactions and flushes replace
@@ -99,11 +97,5 @@ impl Db {
     /// ```
     pub fn live_files_storage_info(&self, options: &LiveFilesStorageOptions) -> Result<Vec<LiveFileStorageInfo>> {
         storage_info::live_files_storage_info(self.core(), options)
-    }
-
-    /// The file system that the database's files are in.
-    #[must_use]
-    pub fn file_system(&self) -> &Arc<dyn FileSystem> {
-        &self.core().env.file_system
     }
 }
