@@ -13,7 +13,7 @@ import time
 
 FLAGS = ["--headless=new", "--no-sandbox", "--no-first-run", "--no-default-browser-check", "--disable-gpu",
          "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
-         "--disable-dev-shm-usage", "--hide-scrollbars=false", "--remote-debugging-pipe"]
+         "--disable-dev-shm-usage", "--remote-debugging-pipe"]
 # Seconds in which the browser has to answer.
 ANSWER = 30
 
@@ -176,10 +176,13 @@ class Page:
         """A click of the mouse in the middle of an element, or at a share of its width."""
         place = self.evaluate(f"""(() => {{
             const node = document.querySelector({json.dumps(selector)});
+            if (!node) return null;
             node.scrollIntoView({{ block: 'center' }});
             const {{ left, top, width, height }} = node.getBoundingClientRect();
             return [left + width * {across}, top + height / 2];
         }})()""")
+        if place is None:
+            raise Failed(f"there is no {selector} to click")
         for kind in ["mousePressed", "mouseReleased"]:
             self.send("Input.dispatchMouseEvent",
                       {"type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1})

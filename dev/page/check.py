@@ -113,7 +113,7 @@ def is_open(number):
 
 def check_table(page, number):
     """The table that was opened shows its properties and the histogram of its blocks, as text too."""
-    page.wait(f"table {number} opens", is_open(number))
+    page.wait(f"table {number} opens", is_open(number), seconds=5)
     page.check("its properties are there", "at('table').textContent.includes('comparator')")
     page.wait("its blocks are there", "at('table').querySelectorAll('.bars i').length > 0")
     page.check("its key range is there", "at('table').textContent.includes('smallest key')")
@@ -136,7 +136,6 @@ def loaded(browser, program, looks):
         # The deepest level changes least while the writer goes on.
         page.evaluate("choose(current().levels.filter(level => level.files).at(-1).level, 0)")
         page.wait("its tables are listed", "/level [1-6]/.test(at('listtitle').textContent)")
-        # A compaction may replace the table that was about to be opened, so another one is tried.
         by_mouse(page)
         looks.all(page, "loaded")
         page.click("#table button")
@@ -155,15 +154,16 @@ def loaded(browser, program, looks):
 
 
 def by_mouse(page):
-    for _ in range(5):
+    """Clicks a table and looks at it. A compaction may take the table away meanwhile, so a few are tried."""
+    for tries_left in reversed(range(5)):
         number = page.wait("a table is listed", "document.querySelector('#list button')?.dataset.number")
-        page.click(f"#list button[data-number='{number}']")
         try:
+            page.click(f"#list button[data-number='{number}']")
             check_table(page, number)
             return
-        except Failed as failed:
-            last = failed
-    raise last
+        except Failed:
+            if not tries_left:
+                raise
 
 
 def by_keyboard(page):
@@ -172,17 +172,16 @@ def by_keyboard(page):
     page.press("Enter")
     page.wait("its tables are listed", "/^Tables of level/.test(at('listtitle').textContent)")
     page.evaluate("choose(current().levels.filter(level => level.files).at(-1).level, 0)")
-    for _ in range(5):
+    for tries_left in reversed(range(5)):
         page.tab_to("a table", "node.matches('#list button')")
-        number = page.evaluate("document.activeElement.dataset.number")
-        page.press("Enter")
         try:
+            number = page.evaluate("document.activeElement.dataset.number")
+            page.press("Enter")
             check_table(page, number)
             break
-        except Failed as failed:
-            last = failed
-    else:
-        raise last
+        except Failed:
+            if not tries_left:
+                raise
     page.check("the keyboard is at the table", "document.activeElement === at('table')")
     page.tab_to("the button that closes it", "node.matches('#table button')", most=2)
     page.press("Enter")

@@ -8,7 +8,7 @@
 //! | `empty` | nothing was written |
 //! | `damaged` | a directory whose MANIFEST has a wrong byte |
 
-use ferrock::options::{Components, CompressionType};
+use ferrock::options::{Components, CompressionType, WaitForCompactOptions};
 use ferrock::statistics::{Statistics, StatsLevel};
 use ferrock::{ColumnFamilyOptions, Db, DbOptions, Error, ErrorKind, Result};
 use ferrock_base::clock::SystemClock;
@@ -77,6 +77,7 @@ fn loaded(path: &Path, address: &str) -> Result<()> {
     for number in 0..60_000_u64 {
         write(&db, number)?;
     }
+    db.wait_for_compact(&WaitForCompactOptions::default())?;
     let inspector = db.serve_inspector(address)?;
     println!("{}", inspector.url());
     let is_over = AtomicBool::new(false);
@@ -86,7 +87,8 @@ fn loaded(path: &Path, address: &str) -> Result<()> {
         let writer = scope.spawn(|| -> Result<()> {
             let mut number = 0;
             while !is_over.load(Ordering::Relaxed) {
-                for _ in 0..200 {
+                // Few enough that tables stay for seconds, to be opened.
+                for _ in 0..20 {
                     number += 1;
                     write(&db, number)?;
                     db.get(&key(number))?;
