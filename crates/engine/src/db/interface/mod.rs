@@ -3,7 +3,7 @@
 //! ```text
 //! mod.rs    opening, closing, destroying     write.rs   batches, single entries, the log
 //! read.rs   keys, ranges, snapshots, futures  manage.rs  families, options, jobs, properties
-//! compactions.rs compactions of files, pauses, aborts, waiting
+//! compactions.rs compactions of files, pauses, aborts, waiting            ingest.rs  files from outside
 //! ```
 
 use super::{ColumnFamilyDescriptor, DbCore, background, destroy, in_memory, open};
@@ -16,6 +16,7 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 
 mod compactions;
+mod ingest;
 mod manage;
 mod read;
 mod write;
