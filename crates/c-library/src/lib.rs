@@ -6,6 +6,7 @@
 //! cursor.rs      an iterator of the library, safe to call
 //! database.rs    a database with one column family, safe to call: what a measurement needs
 //! backups.rs     a directory of backups of such databases, safe to call
+//! ingestion.rs   tables from outside: writing one, taking them in
 //! ```
 //!
 //! `ferrock compare` holds libraries side by side through [`Database`]; the interop rig, whose databases have
@@ -16,10 +17,12 @@ mod backups;
 mod cursor;
 mod database;
 mod functions;
+mod ingestion;
 mod object;
 
 pub use backups::{BackupHow, BackupTold, Backups};
 pub use cursor::Cursor;
 pub use database::{Database, Rows};
 pub use functions::{ErrorSlot, Functions, Object, c_text};
+pub use ingestion::{IngestHow, TableEntry};
 pub use object::{Owned, borrowed, chars};

@@ -18,17 +18,18 @@ mod seqno_times;
 mod settings;
 mod snapshot;
 mod spans;
+mod sst_file;
 mod super_version;
 mod sync;
 mod write;
 
 pub use column_family::ColumnFamily;
 pub use db::{
-    AsyncScan, ColumnFamilyDescriptor, CompactionServiceOptionsOverride, Db, GetAsync, INTEGER_PROPERTIES, Iter,
-    KeyVersion, KeyVersions, LiveFile, LiveFileStorageInfo, LiveFilesStorageOptions, MAP_PROPERTIES, MultiGetAsync,
-    MultiScan, NextBatch, OpenAndCompactOptions, PinnedSlice, ScanBatch, ScanRange, ScanRow, TEXT_PROPERTIES,
-    TableOverride, UserKeyRange, WalBatch, WalFile, WalIterator, WalKind, WalReadOptions, WeakDb,
-    failed_compaction_result, open_and_compact,
+    AsyncScan, ColumnFamilyDescriptor, CompactionServiceOptionsOverride, Db, GetAsync, INTEGER_PROPERTIES,
+    IngestExternalFileArg, Iter, KeyVersion, KeyVersions, LiveFile, LiveFileStorageInfo, LiveFilesStorageOptions,
+    MAP_PROPERTIES, MultiGetAsync, MultiScan, NextBatch, OpenAndCompactOptions, PinnedSlice, ScanBatch, ScanRange,
+    ScanRow, TEXT_PROPERTIES, TableOverride, UserKeyRange, WalBatch, WalFile, WalIterator, WalKind, WalReadOptions,
+    WeakDb, failed_compaction_result, open_and_compact,
 };
 pub use ferrock_base::byte_text;
 pub use ferrock_base::{Comparator, Error, ErrorKind, FileNumber, Result, SequenceNumber, ValueType};
@@ -46,10 +47,11 @@ pub use files::holds::FileHold;
 pub use job_directory::{FinishedJob, JobDirectory, JobDirectoryService};
 pub use metrics::Metrics;
 pub use options::{
-    Canceller, ColumnFamilyOptions, CompactRangeOptions, CompactionOptions, DbOptions, FlushOptions, ReadOptions,
-    WaitForCompactOptions, WriteOptions,
+    Canceller, ColumnFamilyOptions, CompactRangeOptions, CompactionOptions, DbOptions, FlushOptions,
+    IngestExternalFileOptions, ReadOptions, WaitForCompactOptions, WriteOptions,
 };
 pub use snapshot::Snapshot;
+pub use sst_file::{ExternalSstFileInfo, SstFileIter, SstFileReader, SstFileWriter};
 
 /// What databases and threads count: give a [`Statistics`](statistics::Statistics) to
 /// [`Components::statistics`](options::Components::statistics).

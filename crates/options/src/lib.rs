@@ -32,6 +32,7 @@ mod differences;
 pub mod dump;
 mod fifo;
 mod in_place;
+mod ingestion;
 mod listener;
 mod memory_budget;
 mod memtable_factory;
@@ -95,6 +96,7 @@ pub use ferrock_table::{
 pub use ferrock_vfs::{IoKind, IoPriority, LimiterMode, MmapReads, RateLimiter, TokenBucket, TokenBucketOptions};
 pub use fifo::{CompactionOptionsFifo, FileTemperatureAge};
 pub use in_place::InPlaceCallback;
+pub use ingestion::IngestExternalFileOptions;
 #[doc(hidden)]
 pub use listener::observe_files;
 pub use listener::{

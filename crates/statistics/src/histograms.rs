@@ -101,9 +101,10 @@ measures! {
         IoDispatcherAsyncReadPrefetchLeadMicros "rocksdb.iodispatcher.async.read.prefetch.lead.micros" zero
             "reads of scans and batches are made by other rules; the property `ferrock.io` counts them",
         BlockKeyDistributionCv "rocksdb.block.key.distribution.cv" zero "not counted",
-        IngestExternalFilePrepareTime "rocksdb.ingest.external.file.prepare.micros" zero
-            "there is no such function",
-        IngestExternalFileRunTime "rocksdb.ingest.external.file.run.micros" zero "there is no such function",
+        IngestExternalFilePrepareTime "rocksdb.ingest.external.file.prepare.micros" counts
+            "Time to read files from outside and to bring them into the database.",
+        IngestExternalFileRunTime "rocksdb.ingest.external.file.run.micros" counts
+            "Time to make files from outside part of the tree.",
         RateLimiterWaitMicrosRead "rocksdb.rate.limiter.wait.micros.read" zero "not counted",
         RateLimiterWaitMicrosWrite "rocksdb.rate.limiter.wait.micros.write" zero "not counted",
         FlushMemtableMemoryBytes "rocksdb.flush.memtable.memory.bytes" counts "Memory of the memtables of a flush.",

@@ -20,6 +20,7 @@
 pub mod blob;
 pub mod compaction;
 pub mod file_counts;
+pub mod ingestion;
 pub mod iterator;
 pub mod job;
 mod kept_table;

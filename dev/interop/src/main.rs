@@ -19,6 +19,7 @@ mod fetch;
 mod file_pick;
 mod golden;
 mod history;
+mod ingestion;
 mod model;
 mod properties;
 mod random;
@@ -91,6 +92,12 @@ enum Task {
         #[arg(long, default_value = "0..11", value_parser = parse_seeds)]
         seeds: RangeInclusive<u64>,
     },
+    /// Tables from outside: written and taken in by Ferrock and by RocksDB 11.8.1, in turns on one directory.
+    Ingestions {
+        /// Seeds: one, or FIRST..LAST, both included.
+        #[arg(long, default_value = "0..11", value_parser = parse_seeds)]
+        seeds: RangeInclusive<u64>,
+    },
     /// The same calls of the C interface to RocksDB 11.8.1 and to Ferrock's library, and their answers compared.
     Answers(AnswersArguments),
     /// One history under many sets of options, by RocksDB 11.8.1 and Ferrock's library, which must answer alike.
@@ -114,7 +121,7 @@ enum Task {
         ferrock_library: Option<PathBuf>,
     },
     /// Histories, answers, histories under many options, counts, tables, golden databases, rewritings, wide tables,
-    /// backups and updates.
+    /// backups, updates and ingestions.
     All(HistoriesArguments),
     #[command(hide = true)]
     UpdatesCase(updates::Case),
@@ -131,6 +138,15 @@ enum Task {
     },
     #[command(hide = true)]
     CountsCase {
+        #[arg(long)]
+        directory: PathBuf,
+        #[arg(long)]
+        library: PathBuf,
+    },
+    #[command(hide = true)]
+    IngestionCase {
+        #[arg(long)]
+        seed: u64,
         #[arg(long)]
         directory: PathBuf,
         #[arg(long)]
@@ -311,9 +327,11 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             let rewritings = rewritings(&directory, library, "", json)?;
             let wide = wide_tables(&directory, library, 0..=11, json)?;
             let backups = directories_of_backups(&directory, library, 0..=11, json)?;
+            let ingestions = ingested_tables(&directory, library, 0..=11, json)?;
             let golden = golden_databases(&directory, library, "", json)?;
             let updates = updates_of_logs(&directory, library, arguments.ferrock_library.as_deref(), 0..=7, json)?;
-            Ok(updates && golden && backups && rewritings && tables && counts && answers && alike && histories && wide)
+            let copies = updates && backups && ingestions;
+            Ok(copies && golden && rewritings && tables && counts && answers && alike && histories && wide)
         }
         Task::Worker { release, library, ferrock_library, seed, directory, from_turn } => {
             let release = settings::Release::parse(&release)?;
@@ -349,6 +367,10 @@ fn run(arguments: Arguments) -> Result<bool, String> {
         Task::Backups { seeds } => directories_of_backups(&directory, library, seeds, json),
         Task::BackupsCase { seed, directory, library } => Ok(report::said(backups::play(seed, &directory, &library))),
         Task::Wide { seeds } => wide_tables(&directory, library, seeds, json),
+        Task::Ingestions { seeds } => ingested_tables(&directory, library, seeds, json),
+        Task::IngestionCase { seed, directory, library } => {
+            Ok(report::said(ingestion::play(seed, &directory, &library)))
+        }
         Task::WideCase { seed, directory, library } => Ok(report::said(wide::play(seed, &directory, &library))),
         Task::GoldenRewrite { directory } => Ok(report::said(golden::rewrite(&directory))),
         Task::GoldenRead { directory, library } => Ok(report::said(golden::read(&directory, &library))),
@@ -478,6 +500,18 @@ fn directories_of_backups(
     let start = std::time::Instant::now();
     let results = backups::run(&fetched, &directory.join("backups"), seeds);
     Ok(report::backups(&results, start.elapsed(), json))
+}
+
+fn ingested_tables(
+    directory: &Path,
+    rocksdb_library: Option<&Path>,
+    seeds: RangeInclusive<u64>,
+    json: bool,
+) -> Result<bool, String> {
+    let fetched = fetch::fetch(directory, rocksdb_library)?;
+    let start = std::time::Instant::now();
+    let results = ingestion::run(&fetched, &directory.join("ingestions"), seeds);
+    Ok(report::ingestions(&results, start.elapsed(), json))
 }
 
 fn updates_of_logs(

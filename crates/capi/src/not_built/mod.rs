@@ -23,7 +23,6 @@ mod collectors;
 mod compaction_service;
 mod files;
 mod indexed_batch;
-mod ingest;
 mod options;
 mod other;
 mod secondary;

@@ -96,6 +96,11 @@ fn event_listeners() {
 }
 
 #[test]
+fn ingestion() {
+    check("ingestion");
+}
+
+#[test]
 fn options() {
     check("options");
 }

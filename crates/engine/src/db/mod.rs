@@ -18,9 +18,8 @@
 //! multi_get.rs  many keys, in rounds of reads                             multi_scan.rs many ranges, planned together
 //! job_env.rs    what a job works with                                     versions.rs   every version of a key
 //! job_events.rs what listeners are told of jobs
-//! metrics.rs    all numbers of the database as one value
-//! storage_info.rs what a copy is made of
-//! updates/      the logs as batches, for replication
+//! ingest/       tables from outside -> files of the database     metrics.rs    all numbers as one value
+//! storage_info.rs what a copy is made of                            updates/      the logs as batches, for replication
 //! remote.rs     compactions that another process runs                     open_and_compact.rs the other process
 //! ```
 //!
@@ -46,6 +45,7 @@ mod families;
 mod flush;
 mod in_memory;
 mod in_place_updates;
+mod ingest;
 mod interface;
 mod iter_source;
 mod job_env;
@@ -109,10 +109,12 @@ pub use async_get::GetAsync;
 pub use async_multi_get::MultiGetAsync;
 pub use async_scan::{AsyncScan, NextBatch, ScanBatch};
 pub use ferrock_tree::compaction::picker::UserKeyRange;
+pub use ingest::IngestExternalFileArg;
 pub use interface::{Db, WeakDb};
 pub use live_file::LiveFile;
 pub use multi_scan::{MultiScan, ScanRange, ScanRow};
 pub use open::ColumnFamilyDescriptor;
+pub(crate) use open::file_system_of;
 pub use open_and_compact::{
     CompactionServiceOptionsOverride, OpenAndCompactOptions, TableOverride, failed_compaction_result, open_and_compact,
 };

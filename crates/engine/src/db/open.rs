@@ -116,7 +116,7 @@ pub(crate) fn list_column_families(path: &Path, options: &DbOptions) -> Result<V
     Ok(families.into_iter().map(|(_, name, _)| name).collect())
 }
 
-pub(super) fn file_system_of(options: &DbOptions) -> Result<Arc<dyn FileSystem>> {
+pub(crate) fn file_system_of(options: &DbOptions) -> Result<Arc<dyn FileSystem>> {
     match &options.components.file_system {
         Some(file_system) => Ok(Arc::clone(file_system)),
         None => Ok(ferrock_vfs::default_file_system()),

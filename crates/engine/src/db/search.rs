@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub type PinnedSlice = PinnedValue<ValuePin>;
 
 impl ReadOptions {
-    pub(super) fn for_table(&self) -> TableReadOptions {
+    pub(crate) fn for_table(&self) -> TableReadOptions {
         TableReadOptions {
             verify_checksums: self.verify_checksums,
             fill_cache: self.fill_cache,

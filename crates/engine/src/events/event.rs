@@ -3,8 +3,9 @@
 use ferrock_base::Error;
 use ferrock_options::{
     BackgroundErrorReason, BackgroundErrorRecoveryInfo, BackgroundJobPressure, BlobFileCreationInfo,
-    ColumnFamilyHandleInfo, CompactionJobInfo, EventListener, FileCreationBriefInfo, FileDeletionInfo, FlushJobInfo,
-    ManualFlushInfo, MemTableInfo, SubcompactionJobInfo, TableFileCreationInfo, WriteStallInfo,
+    ColumnFamilyHandleInfo, CompactionJobInfo, EventListener, ExternalFileIngestionInfo, FileCreationBriefInfo,
+    FileDeletionInfo, FlushJobInfo, ManualFlushInfo, MemTableInfo, SubcompactionJobInfo, TableFileCreationInfo,
+    WriteStallInfo,
 };
 
 /// What happened, with all that is told of it.
@@ -28,6 +29,7 @@ pub(crate) enum Event {
     /// Writes have stopped already: what a listener changes counts for nothing.
     BackgroundError(BackgroundErrorReason, Error),
     ErrorRecoveryEnd(Box<BackgroundErrorRecoveryInfo>),
+    ExternalFileIngested(Box<ExternalFileIngestionInfo>),
     StallConditionsChanged(WriteStallInfo),
     BackgroundJobPressureChanged(BackgroundJobPressure),
     DbShutdownBegin,
@@ -59,6 +61,7 @@ impl Event {
                 }
                 to.on_error_recovery_end(info);
             }
+            Self::ExternalFileIngested(info) => to.on_external_file_ingested(info),
             Self::StallConditionsChanged(info) => to.on_stall_conditions_changed(info),
             Self::BackgroundJobPressureChanged(pressure) => to.on_background_job_pressure_changed(pressure),
             Self::DbShutdownBegin => to.on_db_shutdown_begin(),

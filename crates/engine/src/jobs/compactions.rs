@@ -319,6 +319,24 @@ impl JobScheduler {
         state.begin_compaction(data.id, choice, None, true).ok_or_else(dropped)
     }
 
+    /// Marks where files from outside go, so that no compaction that begins writes there. `choose` is asked under the
+    /// lock and must not block. Pauses do not hold it.
+    ///
+    /// # Errors
+    /// Those of `choose`; the background error that stands; `ColumnFamilyDropped`.
+    pub(crate) fn begin_ingestion(
+        &self,
+        data: &ColumnFamilyData,
+        choose: impl FnOnce(&RunningCompactions) -> Result<Vec<CompactionChoice>>,
+    ) -> Result<Vec<RunningId>> {
+        let mut state = self.lock();
+        state.error.check()?;
+        let dropped = || Error::new(ErrorKind::ColumnFamilyDropped, &data.name[..]);
+        let family = state.families.get_mut(&data.id).ok_or_else(dropped)?;
+        let choices = choose(&family.running)?;
+        Ok(choices.iter().map(|choice| family.running.start(choice)).collect())
+    }
+
     /// A piece of a manual compaction ended.
     pub(crate) fn finish_manual_piece(&self, id: u32, running: RunningId) {
         let mut state = self.lock();

@@ -86,23 +86,45 @@ pub(crate) struct FamilyJobs {
     pub(crate) flushes: JobMetrics,
     /// Compactions, of all levels.
     pub(crate) compactions: JobMetrics,
+    /// Files from outside that were taken in, each a job.
+    pub(crate) ingestions: JobMetrics,
+    /// What was in them.
+    pub(crate) ingested: IngestedFiles,
+}
+
+/// Files from outside that a family took in since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct IngestedFiles {
+    /// Files.
+    pub(crate) files: u64,
+    /// Of them, those of level 0.
+    pub(crate) level_0_files: u64,
+    /// Entries in them.
+    pub(crate) keys: u64,
+    /// Their bytes.
+    pub(crate) bytes: u64,
 }
 
 impl FamilyJobs {
     /// All of them.
     pub(crate) fn all(&self) -> JobMetrics {
-        self.flushes.plus(self.compactions)
+        self.flushes.plus(self.compactions).plus(self.ingestions)
     }
 
-    /// Bytes that came into the family: those that flushes wrote.
-    pub(crate) fn ingested_bytes(&self) -> u64 {
+    /// Bytes that flushes wrote.
+    pub(crate) fn flushed_bytes(&self) -> u64 {
         self.flushes.all_written_bytes()
+    }
+
+    /// Bytes that came into the family: those that flushes wrote, and those of files from outside.
+    pub(crate) fn ingested_bytes(&self) -> u64 {
+        self.flushed_bytes() + self.ingested.bytes
     }
 
     /// Bytes that came into a level from above: what the bytes that jobs wrote there are compared with.
     pub(crate) fn bytes_into(&self, level: usize) -> u64 {
         match level {
-            0 => self.ingested_bytes(),
+            0 => self.flushed_bytes(),
             _ => self.levels.get(level).map_or(0, |counts| counts.read_above_bytes),
         }
     }
@@ -167,6 +189,22 @@ impl LevelCounts {
         let mut jobs = self.jobs.lock();
         jobs.add(choice.output_level, counts);
         jobs.compactions = jobs.compactions.plus(counts);
+    }
+
+    /// Counts a file from outside: a job that wrote it where it was copied.
+    pub(crate) fn add_ingested(&self, level: usize, bytes: u64, is_copy: bool, keys: u64, us: u64) {
+        let counts = match is_copy {
+            true => JobMetrics { jobs: 1, written_bytes: bytes, us, ..JobMetrics::default() },
+            false => JobMetrics { jobs: 1, moved_bytes: bytes, us, ..JobMetrics::default() },
+        };
+        let mut jobs = self.jobs.lock();
+        jobs.add(level, counts);
+        jobs.ingestions = jobs.ingestions.plus(counts);
+        let ingested = &mut jobs.ingested;
+        ingested.files += 1;
+        ingested.level_0_files += u64::from(level == 0);
+        ingested.keys += keys;
+        ingested.bytes += bytes;
     }
 
     /// The counts now.

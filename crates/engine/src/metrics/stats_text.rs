@@ -132,7 +132,8 @@ pub(crate) fn family(stats: &FamilyStats<'_>) -> String {
     let ingested_since = ingested(&stats.jobs).saturating_sub(ingested(&stats.before));
     write_row(&mut out, "Int", LevelRow::default(), interval, ingested_since, seconds(interval));
     write_head(&mut out, stats.name, "Priority");
-    for (name, counts) in [("Low", stats.jobs.compactions), ("High", stats.jobs.flushes)] {
+    let by_priority = [("Low", stats.jobs.compactions), ("High", stats.jobs.flushes), ("User", stats.jobs.ingestions)];
+    for (name, counts) in by_priority {
         if counts.jobs > 0 {
             write_row(&mut out, name, LevelRow::default(), counts, 0, seconds(counts));
         }
@@ -148,11 +149,18 @@ pub(crate) fn family(stats: &FamilyStats<'_>) -> String {
     );
     let (up, since) = (stats.uptime_us as f64 / 1e6, stats.interval_us as f64 / 1e6);
     let _ = writeln!(out, "Uptime(secs): {up:.1} total, {since:.1} interval");
-    let _ =
-        writeln!(out, "Flush(GB): cumulative {:.3}, interval {:.3}", gib(ingested(&stats.jobs)), gib(ingested_since));
-    let _ = writeln!(out, "AddFile(GB): cumulative 0.000, interval 0.000");
-    for what in ["Total Files", "L0 Files", "Keys"] {
-        let _ = writeln!(out, "AddFile({what}): cumulative 0, interval 0");
+    let flushed = stats.jobs.flushed_bytes();
+    let flushed_since = flushed.saturating_sub(stats.before.flushed_bytes());
+    let _ = writeln!(out, "Flush(GB): cumulative {:.3}, interval {:.3}", gib(flushed), gib(flushed_since));
+    let (added, before) = (stats.jobs.ingested, stats.before.ingested);
+    let added_since = added.bytes.saturating_sub(before.bytes);
+    let _ = writeln!(out, "AddFile(GB): cumulative {:.3}, interval {:.3}", gib(added.bytes), gib(added_since));
+    for (what, added, before) in [
+        ("Total Files", added.files, before.files),
+        ("L0 Files", added.level_0_files, before.level_0_files),
+        ("Keys", added.keys, before.keys),
+    ] {
+        let _ = writeln!(out, "AddFile({what}): cumulative {added}, interval {}", added.saturating_sub(before));
     }
     for (name, counts, within) in [("Cumulative", all, up), ("Interval", interval, since)] {
         let (read, written) = (counts.read_bytes(), counts.all_written_bytes());

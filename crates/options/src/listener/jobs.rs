@@ -196,7 +196,7 @@ pub struct ColumnFamilyHandleInfo {
     pub column_family: String,
 }
 
-/// A file that was ingested. Nothing ingests files yet.
+/// A file that was ingested.
 #[derive(Clone, Debug)]
 pub struct ExternalFileIngestionInfo {
     /// The column family.
@@ -205,7 +205,7 @@ pub struct ExternalFileIngestionInfo {
     pub external_file_path: PathBuf,
     /// The file in the database.
     pub internal_file_path: PathBuf,
-    /// The sequence number that its entries have.
+    /// The sequence number that its entries have; 0: those that the file says.
     pub global_seqno: SequenceNumber,
     /// Its properties.
     pub table_properties: Arc<TableProperties>,

@@ -131,7 +131,7 @@ pub trait EventListener: Send + Sync {
     fn on_column_family_handle_deletion_started(&self, info: &ColumnFamilyHandleInfo) {
         let _ = info;
     }
-    /// A file was ingested. Nothing ingests files yet.
+    /// A file was ingested: reads see it. Called by the thread that ingests it.
     fn on_external_file_ingested(&self, info: &ExternalFileIngestionInfo) {
         let _ = info;
     }

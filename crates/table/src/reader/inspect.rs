@@ -3,7 +3,7 @@
 use super::block_loader::BlockLoader;
 use super::index_position::IndexPosition;
 use super::index_reader::handles;
-use super::properties_block::read_properties_block;
+use super::properties_block::{global_sequence_place, read_properties_block};
 use super::readahead::Readahead;
 use super::{BlockTable, TableReadOptions};
 use crate::blocks::BlockRole;
@@ -69,6 +69,16 @@ impl BlockTable {
             anchors.push((decoder.separator_user_key(&key).to_vec(), gathered));
         }
         Ok(anchors)
+    }
+
+    /// Where the file has the eight bytes of its global sequence number; `None` without any.
+    ///
+    /// # Errors
+    /// `Io` or `Corruption` of the properties block.
+    pub fn global_sequence_offset(&self) -> Result<Option<u64>> {
+        let Some(handle) = self.description.meta().properties else { return Ok(None) };
+        let payload = read_properties_block(self.loader(), handle).map_err(|error| self.loader().in_file(error))?;
+        Ok(global_sequence_place(&payload).map(|place| handle.offset + place.start as u64))
     }
 
     /// Reads every block of the file past the cache and checks it: data, index, filter with their partitions, and

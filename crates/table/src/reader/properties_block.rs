@@ -43,7 +43,8 @@ pub(super) fn read_properties_block(loader: &BlockLoader, handle: BlockHandle) -
     Ok(payload)
 }
 
-fn global_sequence_place(payload: &[u8]) -> Option<std::ops::Range<usize>> {
+/// Where the global sequence number is, of a block's payload.
+pub(super) fn global_sequence_place(payload: &[u8]) -> Option<std::ops::Range<usize>> {
     let mut place = None;
     MetaBlock::new(payload)
         .and_then(|block| {

@@ -4,7 +4,7 @@
 //! mod.rs    opening, closing, destroying     write.rs   batches, single entries, the log
 //! read.rs   keys, ranges, snapshots, futures  manage.rs  families, options, jobs, properties
 //! compactions.rs compactions of files, pauses, aborts, waiting       logs.rs files of the log, and what they hold
-//! copying.rs what a copy of a running database needs
+//! copying.rs what a copy of a running database needs  ingest.rs  files from outside
 //! ```
 
 use super::{ColumnFamilyDescriptor, DbCore, background, destroy, in_memory, open};
@@ -19,6 +19,7 @@ use std::sync::{Arc, Weak};
 
 mod compactions;
 mod copying;
+mod ingest;
 mod logs;
 mod manage;
 mod read;
