@@ -1,6 +1,6 @@
 """A headless Chromium, driven through its DevTools protocol over a pair of pipes: JSON objects that end with a zero byte.
 
-    Browser      the process; messages with ids and their answers; events go to the page whose session they name
+    Browser      the process; messages with ids and their answers; events go to the page whose channel they name
     Page         a tab: what it logs and asks for, evaluation of scripts, mouse, keys, size, colours, pictures
 """
 import base64
@@ -51,12 +51,12 @@ class Browser:
         self.process.wait()
         self.home.cleanup()
 
-    def send(self, method, params=None, session=None):
+    def send(self, method, params=None, channel=None):
         """Sends a command and returns its result."""
         self.number += 1
         message = {"id": self.number, "method": method, "params": params or {}}
-        if session:
-            message["sessionId"] = session
+        if channel:
+            message["sessionId"] = channel
         data = json.dumps(message).encode() + b"\0"
         while data:
             data = data[os.write(self.commands, data):]
@@ -92,10 +92,10 @@ class Browser:
     def open(self, url, expects_failures=False):
         """A page of its own, with nothing of others."""
         target = self.send("Target.createTarget", {"url": "about:blank"})["targetId"]
-        session = self.send("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
-        page = Page(self, session, target, url)
+        channel = self.send("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
+        page = Page(self, channel, target, url)
         page.expects_failures = expects_failures
-        self.pages[session] = page
+        self.pages[channel] = page
         for domain in ["Page", "Runtime", "Log", "Network"]:
             page.send(f"{domain}.enable")
         page.size(1280, 900)
@@ -107,15 +107,15 @@ class Browser:
 
 
 class Page:
-    def __init__(self, browser, session, target, url):
-        self.browser, self.session, self.target, self.url = browser, session, target, url
+    def __init__(self, browser, channel, target, url):
+        self.browser, self.channel, self.target, self.url = browser, channel, target, url
         self.errors = []
         self.requests = []
         # Answers other than 200, and none, are part of the scenario.
         self.expects_failures = False
 
     def send(self, method, params=None):
-        return self.browser.send(method, params, self.session)
+        return self.browser.send(method, params, self.channel)
 
     def take(self, event, of):
         if event == "Runtime.exceptionThrown":
