@@ -5,7 +5,9 @@
 //! The copy keeps how far it is in a family of its own, in the same batch as what it takes: after a crash it goes on
 //! behind the last batch that it has. Families are known by their ids, so both databases create them in one order.
 
-use ferrock::{ColumnFamily, ColumnFamilyOptions, Db, DbOptions, SequenceNumber, WalReadOptions, WriteOptions};
+use ferrock::{
+    ColumnFamily, ColumnFamilyOptions, Db, DbOptions, ReadOptions, SequenceNumber, WalReadOptions, WriteOptions,
+};
 use std::path::Path;
 
 const FAMILIES: [&str; 3] = ["default", "users", "progress"];
@@ -21,7 +23,8 @@ fn open(directory: &Path) -> ferrock::Result<(Db, Vec<ColumnFamily>)> {
 
 /// Takes everything that the source has more; how many batches that were.
 fn catch_up(source: &Db, copy: &Db, progress: &ColumnFamily) -> ferrock::Result<usize> {
-    let taken = copy.get_cf(progress, b"taken")?.and_then(|bytes| Some(u64::from_le_bytes(bytes[..].try_into().ok()?)));
+    let kept = copy.get_cf(progress, &ReadOptions::default(), b"taken")?;
+    let taken = kept.and_then(|bytes| Some(u64::from_le_bytes(bytes[..].try_into().ok()?)));
     let next = SequenceNumber(taken.unwrap_or(0) + 1);
     let mut updates = source.updates_since(next, WalReadOptions::default())?;
     let mut batches = 0;
@@ -36,11 +39,9 @@ fn catch_up(source: &Db, copy: &Db, progress: &ColumnFamily) -> ferrock::Result<
 }
 
 pub fn main() -> ferrock::Result<()> {
-    let directory = std::env::temp_dir().join("ferrock-replicate");
-    let places = ["source", "copy"].map(|name| directory.join(name));
+    let places = ["source", "copy"].map(|name| std::env::temp_dir().join(format!("ferrock-replicate-{name}")));
     for place in &places {
         Db::destroy(place, &DbOptions::default())?;
-        std::fs::create_dir_all(place)?;
     }
     for round in 0..3u64 {
         let (source, families) = open(&places[0])?;
@@ -56,7 +57,10 @@ pub fn main() -> ferrock::Result<()> {
         println!("round {round}: {batches} batches");
         assert_eq!(batches, 102);
         assert_eq!(catch_up(&source, &copy, &copied[2])?, 0);
-        assert_eq!(copy.get_cf(&copied[1], b"ada")?.as_deref(), Some(&round.to_be_bytes()[..]));
+        assert_eq!(
+            copy.get_cf(&copied[1], &ReadOptions::default(), b"ada")?.as_deref(),
+            Some(&round.to_be_bytes()[..])
+        );
         assert!(copy.get(&(round * 100).to_be_bytes())?.is_none());
         assert!(copy.get(&(round * 100 + 1).to_be_bytes())?.is_some());
     }
