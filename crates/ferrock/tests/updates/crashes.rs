@@ -39,7 +39,7 @@ fn collect(seed: u64) -> Vec<Point> {
     })));
     let mut random = Random::new(seed);
     let mut open_db = Some((db, families));
-    for step in 0..40 {
+    for step in 0..40u32 {
         let (db, families) = open_db.as_ref().unwrap();
         match random.next_u64() % 8 {
             0 => flush_all(db),
