@@ -23,8 +23,8 @@ fn open(directory: &Path) -> ferrock::Result<(Db, Vec<ColumnFamily>)> {
 
 /// Takes everything that the source has more; how many batches that were.
 fn catch_up(source: &Db, copy: &Db, progress: &ColumnFamily) -> ferrock::Result<usize> {
-    let taken = copy.get_cf(progress, &ReadOptions::default(), b"taken")?;
-    let taken = taken.and_then(|bytes| Some(u64::from_le_bytes(bytes[..].try_into().ok()?)));
+    let kept = copy.get_cf(progress, &ReadOptions::default(), b"taken")?;
+    let taken = kept.and_then(|bytes| Some(u64::from_le_bytes(bytes[..].try_into().ok()?)));
     let next = SequenceNumber(taken.unwrap_or(0) + 1);
     let mut updates = source.updates_since(next, WalReadOptions::default())?;
     let mut batches = 0;
@@ -39,8 +39,7 @@ fn catch_up(source: &Db, copy: &Db, progress: &ColumnFamily) -> ferrock::Result<
 }
 
 pub fn main() -> ferrock::Result<()> {
-    let directory = std::env::temp_dir().join("ferrock-replicate");
-    let places = ["source", "copy"].map(|name| directory.join(name));
+    let places = ["source", "copy"].map(|name| std::env::temp_dir().join(format!("ferrock-replicate-{name}")));
     for place in &places {
         Db::destroy(place, &DbOptions::default())?;
     }

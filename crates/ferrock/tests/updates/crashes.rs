@@ -39,14 +39,14 @@ fn collect(seed: u64) -> Vec<Point> {
     })));
     let mut random = Random::new(seed);
     let mut open_db = Some((db, families));
-    for step in 0..40 {
+    for step in 0..40u32 {
         let (db, families) = open_db.as_ref().unwrap();
         match random.next_u64() % 8 {
             0 => flush_all(db),
             1 => {
                 db.flush_cf(&families[(random.next_u64() % 3) as usize], &FlushOptions::default()).unwrap();
             }
-            2 if step % 4 == 0 => {
+            2 if step.is_multiple_of(4) => {
                 drop(open_db.take());
                 open_db = Some(open(options.clone()).unwrap());
             }
@@ -56,7 +56,7 @@ fn collect(seed: u64) -> Vec<Point> {
                     let key = format!("{}", random.next_u64() % 9);
                     batch.put_cf((random.next_u64() % 3) as u32, key.as_bytes(), &[part as u8; 20]).unwrap();
                 }
-                let sync = random.next_u64() % 3 == 0;
+                let sync = random.next_u64().is_multiple_of(3);
                 db.write(batch, &WriteOptions { sync, ..WriteOptions::default() }).unwrap();
             }
         }

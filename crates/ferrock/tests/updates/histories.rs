@@ -19,7 +19,7 @@ const TTL_SECONDS: u64 = 1_000;
 
 fn random_batch(random: &mut Random, singles: &mut u64) -> WriteBatch {
     let mut batch = WriteBatch::new();
-    let entries = if random.next_u64() % 20 == 0 { 3_000 } else { 1 + random.next_u64() % 12 };
+    let entries = if random.next_u64().is_multiple_of(20) { 3_000 } else { 1 + random.next_u64() % 12 };
     for _ in 0..entries {
         let family = (random.next_u64() % 3) as u32;
         let key = format!("key{:03}", random.next_u64() % 200).into_bytes();
@@ -37,7 +37,7 @@ fn random_batch(random: &mut Random, singles: &mut u64) -> WriteBatch {
                 let key = format!("single{singles:06}").into_bytes();
                 *singles += 1;
                 batch.put_cf(family, &key, &value).unwrap();
-                if random.next_u64() % 2 == 0 {
+                if random.next_u64().is_multiple_of(2) {
                     batch.single_delete_cf(family, &key).unwrap();
                 }
             }
@@ -71,7 +71,7 @@ fn run(seed: u64) -> Outcome {
     let (mut singles, mut outcome) = (0, Outcome { batches: 0, gaps: 0, archived: 0 });
     for _ in 0..120 {
         // Some followers look seldom.
-        match random.next_u64() % if seed % 3 == 0 { 16 } else { 20 } {
+        match random.next_u64() % if seed.is_multiple_of(3) { 16 } else { 20 } {
             0 => flush_all(&db),
             1 => {
                 let family = &families[(random.next_u64() % 3) as usize];
@@ -83,7 +83,7 @@ fn run(seed: u64) -> Outcome {
             }
             3 => follower.disconnect(),
             4 => {
-                db.flush_wal(random.next_u64() % 2 == 0).unwrap();
+                db.flush_wal(random.next_u64().is_multiple_of(2)).unwrap();
                 follower.disconnect();
                 db.close().unwrap();
                 drop(families);
@@ -105,7 +105,7 @@ fn run(seed: u64) -> Outcome {
             },
             _ => {
                 let batch = random_batch(&mut random, &mut singles);
-                let sync = random.next_u64() % 4 == 0;
+                let sync = random.next_u64().is_multiple_of(4);
                 db.write(batch, &WriteOptions { sync, ..WriteOptions::default() }).unwrap();
             }
         }

@@ -28,7 +28,7 @@ fn write_all(db: &Db, writer: u64, acknowledged: &AtomicU64) {
     let mut random = Random::new(writer);
     for number in 0..BATCHES {
         let batch = batch_of(writer, number, 1 + random.next_u64() % 6);
-        let sync = random.next_u64() % 5 == 0;
+        let sync = random.next_u64().is_multiple_of(5);
         db.write(batch, &WriteOptions { sync, ..WriteOptions::default() }).unwrap();
         acknowledged.store(number + 1, Ordering::Release);
         if writer == 0 && number % 50 == 25 {
@@ -91,7 +91,7 @@ fn read_all(db: &Db, acknowledged: &[AtomicU64], restarts: bool) -> Seen {
                 assert!(read >= known, "{read} of {known} batches that were acknowledged before");
             }
             assert!(begun.elapsed() < PATIENCE, "{:?}", seen.next);
-            if seen.has_all() || (restarts && random.next_u64() % 8 == 0) {
+            if seen.has_all() || (restarts && random.next_u64().is_multiple_of(8)) {
                 break;
             }
             std::thread::yield_now();
