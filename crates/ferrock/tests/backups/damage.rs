@@ -200,7 +200,7 @@ fn any_byte_of_a_description_may_change() {
 
 #[test]
 fn a_file_of_another_content_under_the_same_number_is_refused() {
-    // Without checksums in names, a database that went back to an earlier state brings other tables of the same numbers.
+    // Without checksums in names, a database that went back to an earlier state has other tables of the same numbers.
     let world = World::new();
     let mut options = engine_options(&world.files);
     options.share_files_with_checksum = false;
