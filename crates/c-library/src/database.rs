@@ -9,14 +9,14 @@ use std::ptr::{null, null_mut};
 
 /// An open database. Closed when it is dropped.
 pub struct Database {
-    functions: &'static Functions,
+    pub(crate) functions: &'static Functions,
     // Given back in this order: the family before the database, which the options outlive.
-    family: Owned,
-    database: Owned,
-    write: Owned,
+    pub(crate) family: Owned,
+    pub(crate) database: Owned,
+    pub(crate) write: Owned,
     synced_write: Owned,
     read: Owned,
-    _options: Owned,
+    pub(crate) options: Owned,
 }
 
 // SAFETY: databases, families and options of RocksDB's C interface may be used by many threads at once, as long as no
@@ -60,7 +60,7 @@ impl Database {
         // SAFETY: both are what the call above made, and ended by their functions alone, the family first.
         let (family, database) =
             unsafe { (Owned::new(family, f.column_family_handle_destroy), Owned::new(database, f.close)) };
-        Ok(Self { functions, family, database, write, synced_write, read, _options: options })
+        Ok(Self { functions, family, database, write, synced_write, read, options })
     }
 
     /// Writes a key; durably when the call returns, with `is_synced`.

@@ -146,6 +146,23 @@ functions! {
         options_set_statistics_level: (Object, c_int);
         options_statistics_get_string: (Object) -> *mut c_char;
         readoptions_set_fill_cache: (Object, c_uchar);
+        merge_cf: (Object, Object, Object, *const c_char, usize, *const c_char, usize, ErrorSlot);
+        delete_cf: (Object, Object, Object, *const c_char, usize, ErrorSlot);
+        envoptions_create: () -> Object;
+        envoptions_destroy: (Object);
+        sstfilewriter_create: (Object, Object) -> Object;
+        sstfilewriter_destroy: (Object);
+        sstfilewriter_open: (Object, *const c_char, ErrorSlot);
+        sstfilewriter_put: (Object, *const c_char, usize, *const c_char, usize, ErrorSlot);
+        sstfilewriter_merge: (Object, *const c_char, usize, *const c_char, usize, ErrorSlot);
+        sstfilewriter_delete: (Object, *const c_char, usize, ErrorSlot);
+        sstfilewriter_delete_range: (Object, *const c_char, usize, *const c_char, usize, ErrorSlot);
+        sstfilewriter_finish: (Object, ErrorSlot);
+        ingestexternalfileoptions_create: () -> Object;
+        ingestexternalfileoptions_destroy: (Object);
+        ingestexternalfileoptions_set_move_files: (Object, c_uchar);
+        ingestexternalfileoptions_set_write_global_seqno: (Object, c_uchar);
+        ingest_external_file_cf: (Object, Object, *const *const c_char, usize, Object, ErrorSlot);
     }
 }
 

@@ -5,6 +5,7 @@
 //! object.rs      what the library made and takes back; bytes that cross
 //! cursor.rs      an iterator of the library, safe to call
 //! database.rs    a database with one column family, safe to call: what a measurement needs
+//! ingestion.rs   tables from outside: writing one, taking them in
 //! ```
 //!
 //! `ferrock compare` holds libraries side by side through [`Database`]; the interop rig, whose databases have families,
@@ -14,9 +15,11 @@
 mod cursor;
 mod database;
 mod functions;
+mod ingestion;
 mod object;
 
 pub use cursor::Cursor;
 pub use database::{Database, Rows};
 pub use functions::{ErrorSlot, Functions, Object, c_text};
+pub use ingestion::{IngestHow, TableEntry};
 pub use object::{Owned, borrowed, chars};

@@ -9,6 +9,7 @@
 //! | `maintenance`, `live_files`, `property` | flush, compaction, checks; tables; numbers |
 //! | `compaction_control` | compactions of named files, cancelling, aborting, waiting |
 //! | `compaction_service`, `open_and_compact` | compactions in other processes: the database's side, the worker's |
+//! | `sst_file_writer`, `ingest` | tables from outside: writing them, and taking them in |
 //! | `options`, `table_options`, `operation_options`, `options_text` | setters; options from text and from files |
 //! | `option_values`, `options_presets`, `option_sets`, `kept` | options a line each; many at once; those without effect |
 //! | `read_more`, `sizes`, `metadata`, `memory_usage`, `write_batch_parts` | the less common forms |
@@ -58,6 +59,7 @@ mod fifo_options;
 mod filter_policy;
 mod filters_of_reads;
 mod handle;
+mod ingest;
 mod iterator;
 mod kept;
 mod live_files;
@@ -85,6 +87,7 @@ mod slice;
 mod slice_transform;
 mod snapshot;
 mod sst_file_manager;
+mod sst_file_writer;
 mod sst_partitioner;
 mod statistics;
 mod table_options;

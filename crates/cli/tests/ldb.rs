@@ -278,3 +278,32 @@ fn plain_tables_are_read_and_written_beside_others() {
     assert!(kinds().into_iter().all(|is_plain| is_plain));
     assert_eq!(text(&["scan"]), "abc1 : new\nabc2 : plain\nabd1 : block\nabe1 : more\n");
 }
+
+#[test]
+fn a_table_is_written_from_lines_and_taken_in() {
+    let directory = tempfile::tempdir().unwrap();
+    let (database, table) = (directory.path().join("db"), directory.path().join("table.sst"));
+    small_database(&database);
+    let table_text = table.display().to_string();
+    let lines = b"b ==> new\nno entry\nd ==> 4\nKeys in range: 2\n";
+    let written = ldb_with_input(&database, &["write_extern_sst", &table_text], lines);
+    assert!(printed(&written).contains(&format!("external SST file written to {table_text}")));
+    assert!(String::from_utf8_lossy(&written.stderr).contains("1 bad lines ignored"));
+    assert!(printed(&on(&database, &["ingest_extern_sst", &table_text])).contains("external SST files ingested"));
+    assert_eq!(printed(&on(&database, &["scan"])), "a ==> 1\nb ==> new\nd ==> 4\n");
+    assert!(table.exists());
+
+    // What is out of order, what is of another family, and what is not allowed.
+    let unordered = ldb_with_input(&database, &["write_extern_sst", &table_text], b"b ==> 1\na ==> 2\n");
+    fails(&unordered, 2, "strict ascending order");
+    assert!(!table.exists(), "a table that is not finished is removed");
+    printed(&ldb_with_input(&database, &["write_extern_sst", &table_text, "--hex"], b"0x65 ==> 0x35\n"));
+    let other = on(&database, &["ingest_extern_sst", &table_text, "--column_family=other one"]);
+    fails(&other, 2, "column family id");
+    let strict = ["ingest_extern_sst", &table_text, "--allow_global_seqno=false"];
+    fails(&on(&database, &strict), 64, "cannot write global_seqno");
+    let strict = [&strict[..], &["--write_global_seqno=false", "--move_files=true"]].concat();
+    printed(&on(&database, &strict));
+    assert!(!table.exists());
+    assert!(printed(&on(&database, &["get", "e"])).starts_with('5'));
+}

@@ -8,6 +8,7 @@
 //! | read a range | [`Db::iter`], [`Iter`]; many ranges: [`Db::multi_scan`] |
 //! | read many keys | [`Db::multi_get`] |
 //! | read without blocking a thread | [`Db::get_async`], [`Db::multi_get_async`], [`Db::scan_async`] |
+//! | load tables that were written elsewhere | [`SstFileWriter`], [`Db::ingest_external_file`]; [`SstFileReader`] |
 //! | read as of a moment | [`Db::snapshot`], [`Snapshot`] |
 //! | update without reading | [`options::MergeOperator`], [`Db::merge`] |
 //! | drop or change entries as they are compacted | [`options::CompactionFilter`] |

@@ -2,6 +2,8 @@
 
 #[path = "../examples/batches_and_families.rs"]
 mod batches_and_families;
+#[path = "../examples/bulk_load.rs"]
+mod bulk_load;
 #[path = "../examples/chat_history.rs"]
 mod chat_history;
 #[path = "../examples/compaction_filter.rs"]
@@ -21,6 +23,11 @@ mod time_series;
 #[test]
 fn batches_and_families_run() {
     batches_and_families::main().unwrap();
+}
+
+#[test]
+fn the_bulk_load_runs() {
+    bulk_load::main().unwrap();
 }
 
 #[test]

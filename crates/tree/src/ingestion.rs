@@ -155,3 +155,6 @@ fn place_one(
     }
     found
 }
+
+#[cfg(test)]
+mod tests;

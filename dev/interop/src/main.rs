@@ -18,6 +18,7 @@ mod fetch;
 mod file_pick;
 mod golden;
 mod history;
+mod ingestion;
 mod model;
 mod properties;
 mod random;
@@ -83,6 +84,12 @@ enum Task {
         #[arg(long, default_value = "0..11", value_parser = parse_seeds)]
         seeds: RangeInclusive<u64>,
     },
+    /// Tables from outside: written and taken in by Ferrock and by RocksDB 11.8.1, in turns on one directory.
+    Ingestions {
+        /// Seeds: one, or FIRST..LAST, both included.
+        #[arg(long, default_value = "0..11", value_parser = parse_seeds)]
+        seeds: RangeInclusive<u64>,
+    },
     /// The same calls of the C interface to RocksDB 11.8.1 and to Ferrock's library, and their answers compared.
     Answers(AnswersArguments),
     /// One history under many sets of options, by RocksDB 11.8.1 and Ferrock's library, which must answer alike.
@@ -96,7 +103,8 @@ enum Task {
         #[arg(long, value_name = "PATH")]
         ferrock_library: Option<PathBuf>,
     },
-    /// Histories, answers, histories under many options, counts, tables, golden databases, rewritings and wide tables.
+    /// Histories, answers, histories under many options, counts, tables, golden databases, rewritings, wide tables and
+    /// ingestions.
     All(HistoriesArguments),
     #[command(hide = true)]
     AlikeCase(alike::Case),
@@ -111,6 +119,15 @@ enum Task {
     },
     #[command(hide = true)]
     CountsCase {
+        #[arg(long)]
+        directory: PathBuf,
+        #[arg(long)]
+        library: PathBuf,
+    },
+    #[command(hide = true)]
+    IngestionCase {
+        #[arg(long)]
+        seed: u64,
         #[arg(long)]
         directory: PathBuf,
         #[arg(long)]
@@ -281,8 +298,9 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             let tables = all_tables(&directory, library, &TablesArguments::default(), json)?;
             let rewritings = rewritings(&directory, library, "", json)?;
             let wide = wide_tables(&directory, library, 0..=11, json)?;
+            let ingestions = ingested_tables(&directory, library, 0..=11, json)?;
             let golden = golden_databases(&directory, library, "", json)?;
-            Ok(golden && rewritings && tables && counts && answers && alike && histories && wide)
+            Ok(golden && rewritings && tables && counts && answers && alike && histories && wide && ingestions)
         }
         Task::Worker { release, library, ferrock_library, seed, directory, from_turn } => {
             let release = settings::Release::parse(&release)?;
@@ -312,6 +330,10 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             Ok(report::said(outcome.map(|()| serde_json::json!({"done": true}))))
         }
         Task::Wide { seeds } => wide_tables(&directory, library, seeds, json),
+        Task::Ingestions { seeds } => ingested_tables(&directory, library, seeds, json),
+        Task::IngestionCase { seed, directory, library } => {
+            Ok(report::said(ingestion::play(seed, &directory, &library)))
+        }
         Task::WideCase { seed, directory, library } => Ok(report::said(wide::play(seed, &directory, &library))),
         Task::GoldenRewrite { directory } => Ok(report::said(golden::rewrite(&directory))),
         Task::GoldenRead { directory, library } => Ok(report::said(golden::read(&directory, &library))),
@@ -429,6 +451,18 @@ fn wide_tables(
     let start = std::time::Instant::now();
     let results = wide::run(&fetched, &directory.join("wide"), seeds);
     Ok(report::wide_tables(&results, start.elapsed(), json))
+}
+
+fn ingested_tables(
+    directory: &Path,
+    rocksdb_library: Option<&Path>,
+    seeds: RangeInclusive<u64>,
+    json: bool,
+) -> Result<bool, String> {
+    let fetched = fetch::fetch(directory, rocksdb_library)?;
+    let start = std::time::Instant::now();
+    let results = ingestion::run(&fetched, &directory.join("ingestions"), seeds);
+    Ok(report::ingestions(&results, start.elapsed(), json))
 }
 
 fn all_tables(

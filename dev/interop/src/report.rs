@@ -6,6 +6,7 @@ use crate::counts::Count;
 use crate::engine::Outcome;
 use crate::fetch::Fetched;
 use crate::golden::{self, GoldenResult};
+use crate::ingestion::IngestionResult;
 use crate::rewritings::Rewriting;
 use crate::runner::HistoryResult;
 use crate::settings::{Release, TableKind};
@@ -296,6 +297,31 @@ pub fn wide_tables(results: &[WideResult], took: Duration, json: bool) -> bool {
     println!(
         "wide tables: {} of {} failed; RocksDB saw {rows} rows as Ferrock wrote them, and Ferrock those of its tables; {:.1} s",
         failed,
+        results.len(),
+        took.as_secs_f64()
+    );
+    failed == 0
+}
+
+/// Tables from outside; true when none failed.
+pub fn ingestions(results: &[IngestionResult], took: Duration, json: bool) -> bool {
+    let failed = results.iter().filter(|result| result.outcome.is_err()).count();
+    if json {
+        let cases = results.iter().map(|result| match &result.outcome {
+            Ok(tables) => json!({"seed": result.seed, "tables": tables}),
+            Err(failure) => json!({"seed": result.seed, "failure": failure}),
+        });
+        println!("{}", json!({"ingestions": cases.collect::<Vec<_>>(), "seconds": took.as_secs_f64()}));
+        return failed == 0;
+    }
+    for result in results {
+        if let Err(failure) = &result.outcome {
+            println!("ingestions of seed {}: {failure}", result.seed);
+        }
+    }
+    let tables: u64 = results.iter().filter_map(|result| result.outcome.as_ref().ok()).sum();
+    println!(
+        "ingestions: {failed} of {} failed; {tables} tables of both were taken in by both, {:.1} s",
         results.len(),
         took.as_secs_f64()
     );

@@ -5,13 +5,14 @@
 
 use super::compaction::{rocksdb_compactionjobinfo_t, rocksdb_subcompactionjobinfo_t};
 use super::flush::rocksdb_flushjobinfo_t;
+use super::ingestion::rocksdb_externalfileingestioninfo_t;
 use super::memtable::{rocksdb_memtableinfo_t, rocksdb_writestallinfo_t};
 use crate::callback::{Destructor, State};
 use crate::error::save;
 use crate::handle::give;
 use ferrock::{
-    BackgroundErrorReason, CompactionJobInfo, Error, EventListener, FlushJobInfo, MemTableInfo, SubcompactionJobInfo,
-    WriteStallInfo,
+    BackgroundErrorReason, CompactionJobInfo, Error, EventListener, ExternalFileIngestionInfo, FlushJobInfo,
+    MemTableInfo, SubcompactionJobInfo, WriteStallInfo,
 };
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, OnceLock};
@@ -42,6 +43,7 @@ pub(crate) struct CallbackListener {
     on_compaction_completed: Option<OnJob<rocksdb_compactionjobinfo_t>>,
     on_subcompaction_begin: Option<OnInfo<rocksdb_subcompactionjobinfo_t>>,
     on_subcompaction_completed: Option<OnInfo<rocksdb_subcompactionjobinfo_t>>,
+    on_external_file_ingested: Option<OnJob<rocksdb_externalfileingestioninfo_t>>,
     on_background_error: Option<OnBackgroundError>,
     on_stall_conditions_changed: Option<OnInfo<rocksdb_writestallinfo_t>>,
     on_memtable_sealed: Option<OnInfo<rocksdb_memtableinfo_t>>,
@@ -115,6 +117,10 @@ impl EventListener for Attached {
         self.tell(self.listener.on_subcompaction_completed, || rocksdb_subcompactionjobinfo_t::new(info));
     }
 
+    fn on_external_file_ingested(&self, info: &ExternalFileIngestionInfo) {
+        self.call(self.listener.on_external_file_ingested, || rocksdb_externalfileingestioninfo_t::new(info));
+    }
+
     fn on_background_error(&self, reason: BackgroundErrorReason, error: &mut Option<Error>) {
         let Some(callback) = self.listener.on_background_error else { return };
         let mut status = rocksdb_status_ptr_t { error: error.take() };
@@ -144,8 +150,7 @@ pub unsafe extern "C" fn rocksdb_eventlistener_create(
     on_compaction_completed: Option<OnJob<rocksdb_compactionjobinfo_t>>,
     on_subcompaction_begin: Option<OnInfo<rocksdb_subcompactionjobinfo_t>>,
     on_subcompaction_completed: Option<OnInfo<rocksdb_subcompactionjobinfo_t>>,
-    // Nothing ingests files yet.
-    _on_external_file_ingested: Option<OnJob<c_void>>,
+    on_external_file_ingested: Option<OnJob<rocksdb_externalfileingestioninfo_t>>,
     on_background_error: Option<OnBackgroundError>,
     on_stall_conditions_changed: Option<OnInfo<rocksdb_writestallinfo_t>>,
     on_memtable_sealed: Option<OnInfo<rocksdb_memtableinfo_t>>,
@@ -159,6 +164,7 @@ pub unsafe extern "C" fn rocksdb_eventlistener_create(
             on_compaction_completed,
             on_subcompaction_begin,
             on_subcompaction_completed,
+            on_external_file_ingested,
             on_background_error,
             on_stall_conditions_changed,
             on_memtable_sealed,

@@ -7,7 +7,7 @@
 //! | file | has |
 //! |---|---|
 //! | `listener.rs`, `owned.rs` | the listener, and how options come to own it |
-//! | `flush.rs`, `compaction.rs`, `job_stats.rs`, `memtable.rs` | getters of infos |
+//! | `flush.rs`, `compaction.rs`, `ingestion.rs`, `job_stats.rs`, `memtable.rs` | getters of infos |
 //! | `table_properties.rs`, `blob_files.rs` | getters of what lies in infos |
 //!
 //! An info lives while its callback runs, and what its getters give lives as long. A text has a zero byte behind it.
@@ -102,6 +102,7 @@ macro_rules! info_text_elements {
 mod blob_files;
 mod compaction;
 mod flush;
+mod ingestion;
 mod job_stats;
 mod listener;
 mod memtable;

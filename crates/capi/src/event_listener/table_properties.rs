@@ -173,7 +173,7 @@ info_numbers! {
     fn rocksdb_table_properties_fast_compression_estimated_data_size -> u64 = |props| {
         props.properties.fast_compression_estimated_data_size
     };
-    /// Where the global sequence number of an ingested file is: nothing ingests files, 0.
+    /// Where the global sequence number of an ingested file is in it: not told, 0.
     fn rocksdb_table_properties_external_sst_file_global_seqno_offset -> u64 = |_props| 0;
     /// Where the blocks begin that are no data blocks.
     fn rocksdb_table_properties_tail_start_offset -> u64 = |props| props.properties.tail_start_offset.unwrap_or(0);

@@ -11,7 +11,7 @@ use std::ffi::{c_char, c_int, c_uchar, c_void};
 
 unbuilt_types! {
     rocksdb_column_family_metadata_options_t,
-    rocksdb_envoptions_t, rocksdb_file_checksum_gen_factory_t,
+    rocksdb_file_checksum_gen_factory_t,
     rocksdb_livefiles_storage_info_options_t, rocksdb_livefiles_storage_info_t, rocksdb_logger_t,
 }
 
@@ -20,37 +20,6 @@ kept_options! {
     asks level: c_int = -1,
         rocksdb_column_family_metadata_options_set_level
         / rocksdb_column_family_metadata_options_get_level;
-}
-
-kept_options! {
-    for rocksdb_envoptions_t:
-    asks use_mmap_reads: c_uchar = 0, rocksdb_envoptions_set_use_mmap_reads / rocksdb_envoptions_get_use_mmap_reads;
-    asks use_mmap_writes: c_uchar = 0,
-        rocksdb_envoptions_set_use_mmap_writes
-        / rocksdb_envoptions_get_use_mmap_writes;
-    asks use_direct_reads: c_uchar = 0,
-        rocksdb_envoptions_set_use_direct_reads
-        / rocksdb_envoptions_get_use_direct_reads;
-    asks use_direct_writes: c_uchar = 0,
-        rocksdb_envoptions_set_use_direct_writes
-        / rocksdb_envoptions_get_use_direct_writes;
-    asks allow_fallocate: c_uchar = 1,
-        rocksdb_envoptions_set_allow_fallocate
-        / rocksdb_envoptions_get_allow_fallocate;
-    asks fd_cloexec: c_uchar = 1, rocksdb_envoptions_set_fd_cloexec / rocksdb_envoptions_get_fd_cloexec;
-    asks bytes_per_sync: u64 = 0, rocksdb_envoptions_set_bytes_per_sync / rocksdb_envoptions_get_bytes_per_sync;
-    asks strict_bytes_per_sync: c_uchar = 0,
-        rocksdb_envoptions_set_strict_bytes_per_sync
-        / rocksdb_envoptions_get_strict_bytes_per_sync;
-    asks fallocate_with_keep_size: c_uchar = 1,
-        rocksdb_envoptions_set_fallocate_with_keep_size
-        / rocksdb_envoptions_get_fallocate_with_keep_size;
-    asks compaction_readahead_size: usize = 2097152,
-        rocksdb_envoptions_set_compaction_readahead_size
-        / rocksdb_envoptions_get_compaction_readahead_size;
-    asks writable_file_max_buffer_size: usize = 1048576,
-        rocksdb_envoptions_set_writable_file_max_buffer_size
-        / rocksdb_envoptions_get_writable_file_max_buffer_size;
 }
 
 kept_options! {
@@ -78,11 +47,6 @@ not_built! {
     fn rocksdb_logger_destroy(logger: *mut rocksdb_logger_t) = destroy;
     fn rocksdb_file_checksum_gen_crc32c_factory_create() -> *mut rocksdb_file_checksum_gen_factory_t = handle;
     fn rocksdb_file_checksum_gen_factory_destroy(factory: *mut rocksdb_file_checksum_gen_factory_t) = destroy;
-    fn rocksdb_envoptions_create() -> *mut rocksdb_envoptions_t = handle;
-    fn rocksdb_envoptions_destroy(opt: *mut rocksdb_envoptions_t) = destroy;
-    fn rocksdb_envoptions_set_rate_limiter(
-        opt: *mut rocksdb_envoptions_t, rate_limiter: *mut rocksdb_ratelimiter_t,
-    ) = neutral;
     fn rocksdb_livefiles_storage_info_options_create() -> *mut rocksdb_livefiles_storage_info_options_t = handle;
     fn rocksdb_livefiles_storage_info_options_destroy(
         options: *mut rocksdb_livefiles_storage_info_options_t,

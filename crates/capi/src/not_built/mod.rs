@@ -24,7 +24,6 @@ mod collectors;
 mod compaction_service;
 mod files;
 mod indexed_batch;
-mod ingest;
 mod options;
 mod other;
 mod secondary;

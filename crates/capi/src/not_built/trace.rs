@@ -1,11 +1,11 @@
 //! Traces of what a database does, and replaying them.
 
-use super::files::rocksdb_envoptions_t;
 use super::{not_built, unbuilt_types};
 use crate::db::rocksdb_t;
 use crate::env::rocksdb_env_t;
 use crate::family_handle::rocksdb_column_family_handle_t;
 use crate::kept::kept_options;
+use crate::sst_file_writer::rocksdb_envoptions_t;
 use std::ffi::{c_char, c_uchar};
 
 unbuilt_types! {

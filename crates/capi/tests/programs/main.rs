@@ -86,6 +86,11 @@ fn event_listeners() {
 }
 
 #[test]
+fn ingestion() {
+    check("ingestion");
+}
+
+#[test]
 fn options() {
     check("options");
 }

@@ -21,28 +21,14 @@ pub(super) fn run(request: &Request, input: &mut dyn BufRead) -> Result<()> {
     }
     let options = WriteOptions { disable_wal: is_bulk || request.is_set("disable_wal"), ..WriteOptions::default() };
     let mut batch = WriteBatch::new();
-    let (mut bad_lines, mut line) = (0_u64, Vec::new());
-    loop {
-        line.clear();
-        let read = input.read_until(b'\n', &mut line);
-        if read.map_err(|error| Failure::NotDone(format!("standard input: {error}")))? == 0 {
-            break;
-        }
-        match entry(line.strip_suffix(b"\n").unwrap_or(&line), texts) {
-            Some((key, value)) => batch.put_cf(opened.family.id(), &key, &value)?,
-            // The last line of a dump.
-            None if line.starts_with(b"Keys in range:") => {}
-            None if line.starts_with(b"Created bg thread 0x") => {}
-            None => bad_lines += 1,
-        }
+    each_entry(texts, input, |key, value| {
+        batch.put_cf(opened.family.id(), &key, &value)?;
         if batch.byte_size() >= BATCH_SIZE_BYTES {
             opened.db.write(std::mem::take(&mut batch), &options)?;
         }
-    }
+        Ok(())
+    })?;
     opened.db.write(batch, &options)?;
-    if bad_lines > 0 {
-        let _ = writeln!(std::io::stderr(), "Warning: {bad_lines} bad lines ignored.");
-    }
     if options.disable_wal {
         opened.db.flush_cf(&opened.family, &FlushOptions::default())?;
     }
@@ -54,6 +40,33 @@ pub(super) fn run(request: &Request, input: &mut dyn BufRead) -> Result<()> {
     }
     drop(opened.family);
     opened.db.close()?;
+    Ok(())
+}
+
+/// Shows `visit` key and value of each line; says how many lines have none.
+pub(super) fn each_entry(
+    texts: Texts,
+    input: &mut dyn BufRead,
+    mut visit: impl FnMut(Vec<u8>, Vec<u8>) -> Result<()>,
+) -> Result<()> {
+    let (mut bad_lines, mut line) = (0_u64, Vec::new());
+    loop {
+        line.clear();
+        let read = input.read_until(b'\n', &mut line);
+        if read.map_err(|error| Failure::NotDone(format!("standard input: {error}")))? == 0 {
+            break;
+        }
+        match entry(line.strip_suffix(b"\n").unwrap_or(&line), texts) {
+            Some((key, value)) => visit(key, value)?,
+            // The last line of a dump.
+            None if line.starts_with(b"Keys in range:") => {}
+            None if line.starts_with(b"Created bg thread 0x") => {}
+            None => bad_lines += 1,
+        }
+    }
+    if bad_lines > 0 {
+        let _ = writeln!(std::io::stderr(), "Warning: {bad_lines} bad lines ignored.");
+    }
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 mod admin;
 mod dump_wal;
+mod extern_sst;
 mod idump;
 mod load;
 mod manifest_dump;
@@ -24,6 +25,8 @@ pub(crate) fn run(request: &Request, out: &mut dyn Write) -> Result<()> {
         "dump" => scan::dump(request, out),
         "idump" => idump::run(request, out),
         "load" => load::run(request, &mut std::io::stdin().lock()),
+        "write_extern_sst" => extern_sst::write(request, &mut std::io::stdin().lock(), out),
+        "ingest_extern_sst" => extern_sst::ingest(request, out),
         "dump_wal" => dump_wal::run(request, out),
         "manifest_dump" => manifest_dump::run(request, out),
         "approxsize" => admin::approximate_size(request, out),

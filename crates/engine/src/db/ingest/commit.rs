@@ -58,7 +58,9 @@ pub(super) fn attempt(core: &DbCore, prepared: &mut Prepared<'_>, flushes: Flush
 
 fn check_not_dropped(core: &DbCore, families: &[PreparedFamily<'_>]) -> Result<()> {
     let known = core.families.load();
-    match families.iter().find(|family| known.get(family.data.id).is_none()) {
+    let is_known =
+        |family: &PreparedFamily<'_>| known.get(family.data.id).is_some_and(|data| Arc::ptr_eq(data, &family.data));
+    match families.iter().find(|family| !is_known(family)) {
         Some(family) => Err(Error::new(
             ErrorKind::InvalidArgument,
             format!("cannot ingest an external file into a dropped CF: {}", family.data.name),

@@ -35,6 +35,7 @@ mod prepare;
 use super::{DbCore, flush};
 use crate::column_family::ColumnFamily;
 use crate::jobs::StoppedBy;
+use crate::jobs::background_error::Reason;
 use crate::options::IngestExternalFileOptions;
 use commit::{Attempt, Flushes};
 use ferrock_base::{Error, Result};
@@ -77,14 +78,14 @@ pub(crate) fn ingest(core: &Arc<DbCore>, args: &[IngestExternalFileArg]) -> Resu
         let run_us = core.env.clock.monotonic_us().saturating_sub(prepared_us);
         recorder.record(Histogram::IngestExternalFileRunTime, run_us);
     }
-    drop(open);
     core.jobs.schedule();
+    drop(open);
     Ok(())
 }
 
 fn commit_in_rounds(core: &DbCore, prepared: &mut Prepared<'_>) -> Result<commit::Placed> {
     // Most of what the logs hold is durable before writers are held.
-    core.sync_logs()?;
+    core.sync_logs().inspect_err(|error| core.jobs.set_error(Reason::Write, error))?;
     for round in 0.. {
         let flushes = if round < ROUNDS_WITH_WRITERS { Flushes::Outside } else { Flushes::WhileWritersAreHeld };
         match commit::attempt(core, prepared, flushes)? {
