@@ -127,9 +127,8 @@ measures! {
         DecryptDataNanos "decrypt_data_nanos" zero "there is no such thing",
         NumberAsyncSeek "number_async_seek" zero
             "reads of scans are made by other rules; the property `ferrock.io` counts them",
-        FileIngestionNanos "file_ingestion_nanos" zero "there is no such thing",
-        FileIngestionBlockingLiveWritesNanos "file_ingestion_blocking_live_writes_nanos" zero
-            "there is no such thing",
+        FileIngestionNanos "file_ingestion_nanos" zero "not counted",
+        FileIngestionBlockingLiveWritesNanos "file_ingestion_blocking_live_writes_nanos" zero "not counted",
         DataBlockReadByte "data_block_read_byte" counts
             "Bytes of the data blocks that were read, as they are stored.",
         IndexBlockReadByte "index_block_read_byte" counts

@@ -111,7 +111,6 @@ mod table_properties;
 
 pub(crate) use compaction::rocksdb_compactionjobinfo_t;
 pub(crate) use listener::{Attached, CallbackListener, WithHandle, rocksdb_eventlistener_t};
-pub(crate) use table_properties::rocksdb_table_properties_t;
 
 /// Bytes that a getter gives, with a zero behind them.
 pub(crate) struct Text(Vec<u8>);

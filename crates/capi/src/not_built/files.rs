@@ -6,7 +6,6 @@ use crate::family_handle::rocksdb_column_family_handle_t;
 use crate::kept::kept_options;
 use crate::metadata::rocksdb_column_family_metadata_t;
 use crate::operation_options::rocksdb_readoptions_t;
-use crate::rate_limiter::rocksdb_ratelimiter_t;
 use std::ffi::{c_char, c_int, c_uchar, c_void};
 
 unbuilt_types! {

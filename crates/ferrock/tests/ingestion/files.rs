@@ -121,7 +121,7 @@ fn a_file_that_cannot_be_linked_is_copied_if_it_may_be() {
     let faults = Arc::new(FaultInjectionFileSystem::new(Arc::new(memory)));
     let rig = Rig::on(|options| options.components.file_system = Some(Arc::clone(&faults) as Arc<dyn FileSystem>));
     faults.create_dir_all(Path::new("/outside")).unwrap();
-    faults.add_rule(FaultRule::new(OperationKind::Link, "", Fault::Io));
+    faults.add_rule(FaultRule::new(OperationKind::Link, "*", Fault::Io));
     let path = rig.file("file", 0..5, "a");
     let strict = IngestExternalFileOptions { move_files: true, failed_move_fall_back_to_copy: false, ..all() };
     assert_eq!(rig.ingest(&path, &strict).unwrap_err().kind(), ErrorKind::Io);

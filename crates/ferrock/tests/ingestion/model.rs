@@ -269,6 +269,8 @@ impl History {
         self.snapshots.clear();
         self.db().verify_checksum().unwrap();
         self.db.take().unwrap().0.close().unwrap();
+        // Nothing is written or removed while the directory is listed.
+        self.family_options.disable_auto_compactions = true;
         self.open();
         self.check();
         let live = self.live_files();
