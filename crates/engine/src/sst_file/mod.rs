@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Every entry of a table that is written here has sequence number 0, and its properties say that it has a place for
-//! another one (`rocksdb.external_sst_file.version` = 2, `rocksdb.external_sst_file.global_seqno` = 0): `docs/ingestion.md`
-//! shows where a database records the number that all of them get.
+//! another one (`rocksdb.external_sst_file.version` = 2, `rocksdb.external_sst_file.global_seqno` = 0).
+//! `docs/ingestion.md` shows where a database records the number that all of them get.
 //!
 //! Neither type knows a database. What they share with one are options and file systems.
 

@@ -225,9 +225,9 @@ impl SstFileIter {
     /// The error that ended the iteration, if one did.
     ///
     /// # Errors
-    /// `Corruption` and `Io` of the file, `Incomplete` when `max_skippable_internal_keys` was reached, `InvalidArgument`
-    /// for operands without a merge operator, `NotSupported` for a value in a blob file, of which the table alone does
-    /// not know where it is.
+    /// `Corruption` and `Io` of the file, `Incomplete` when `max_skippable_internal_keys` was reached,
+    /// `InvalidArgument` for operands without a merge operator, `NotSupported` for a value in a blob file, of which the
+    /// table alone does not know where it is.
     pub fn status(&self) -> Result<()> {
         self.inner.status()
     }

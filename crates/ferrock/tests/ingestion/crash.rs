@@ -1,8 +1,8 @@
 //! A crash at every file operation of a history with ingestions.
 //!
 //! Steps come one after the other, so what a clone has is what a prefix of them leaves: all that were acknowledged as
-//! durable, where power failed; all that were acknowledged, where only the process died. An ingestion is durable when it
-//! returns, with all that was written before it. It is there in every family, or in none. The files from outside are
+//! durable, where power failed; all that were acknowledged, where only the process died. An ingestion is durable when
+//! it returns, with all that was written before it. It is there in every family, or in none. The files from outside are
 //! whole, unless they were moved; what a later life of the database writes does not change them.
 
 use crate::common::{Contents, options_on, rows_of};

@@ -1,9 +1,8 @@
 //! The moment at which files become part of the tree, while writers are held.
 
-use super::DbCore;
 use super::prepare::{Prepared, PreparedFamily, PreparedFile, deletes_in, has_entry_in};
 use crate::column_family::ColumnFamilyData;
-use crate::db::{switch_memtable, write};
+use crate::db::{DbCore, switch_memtable, write};
 use crate::jobs::Switch;
 use crate::jobs::background_error::Reason;
 use ferrock_base::internal_key::{make_internal_key, user_key};

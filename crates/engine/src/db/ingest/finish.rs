@@ -1,8 +1,8 @@
 //! What is done when the files are in, and writers go on.
 
-use super::DbCore;
 use super::commit::Placed;
 use super::prepare::{Prepared, PreparedFamily, PreparedFile};
+use crate::db::DbCore;
 use crate::db::job_env::run_on_threads;
 use crate::events::Event;
 use ferrock_base::{Result, SequenceNumber};

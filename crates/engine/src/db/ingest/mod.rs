@@ -28,37 +28,26 @@
 //! - A file whose range has keys in the tree has a number larger than theirs, and lies above them. A file with number 0
 //!   overlaps no key of the tree.
 
+mod args;
 mod commit;
 mod finish;
 mod prepare;
 
+pub use args::IngestExternalFileArg;
+
 use super::{DbCore, flush};
-use crate::column_family::ColumnFamily;
 use crate::jobs::StoppedBy;
 use crate::jobs::background_error::Reason;
-use crate::options::IngestExternalFileOptions;
 use commit::{Attempt, Flushes};
 use ferrock_base::{Error, Result};
 use ferrock_options::FlushReason;
 use ferrock_statistics::Histogram;
 use prepare::Prepared;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-/// So often a call looks for keys in memtables, and has these flushed while writers go on. Then it holds them meanwhile,
-/// as they write into the range again and again.
+/// So often a call looks for keys in memtables, and has these flushed while writers go on. Then it holds them
+/// meanwhile, as they write into the range again and again.
 const ROUNDS_WITH_WRITERS: usize = 3;
-
-/// Files for one family. See [`Db::ingest_external_files`](crate::Db::ingest_external_files).
-#[derive(Clone, Debug)]
-pub struct IngestExternalFileArg {
-    /// The family.
-    pub family: ColumnFamily,
-    /// Its new files, older ones first where they overlap.
-    pub files: Vec<PathBuf>,
-    /// How they are taken in.
-    pub options: IngestExternalFileOptions,
-}
 
 /// See [`Db::ingest_external_files`](crate::Db::ingest_external_files).
 pub(crate) fn ingest(core: &Arc<DbCore>, args: &[IngestExternalFileArg]) -> Result<()> {

@@ -1,7 +1,8 @@
 //! What is done before writers are held: reading the files from outside, and bringing them into the database.
 
-use super::{DbCore, IngestExternalFileArg};
+use super::args::IngestExternalFileArg;
 use crate::column_family::ColumnFamilyData;
+use crate::db::DbCore;
 use crate::jobs::background_error::Reason;
 use crate::options::IngestExternalFileOptions;
 use ferrock_base::internal_key::{ParsedInternalKey, make_internal_key, user_key};
