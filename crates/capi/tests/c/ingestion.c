@@ -90,6 +90,8 @@ int main(int argc, char** argv) {
 
   rocksdb_envoptions_t* env = rocksdb_envoptions_create();
   rocksdb_envoptions_set_bytes_per_sync(env, 1 << 16);
+  rocksdb_ratelimiter_t* limiter = rocksdb_ratelimiter_create(1 << 30, 100000, 10);
+  rocksdb_envoptions_set_rate_limiter(env, limiter);
   rocksdb_sstfilewriter_t* writer = rocksdb_sstfilewriter_create(env, options);
   rocksdb_sstfilewriter_put(writer, "a", 1, "b", 1, &err);
   FAILED("Invalid argument: ", "not opened");
@@ -163,6 +165,7 @@ int main(int argc, char** argv) {
   rocksdb_comparator_destroy(reverse);
   rocksdb_sstfilewriter_destroy(writer);
   rocksdb_envoptions_destroy(env);
+  rocksdb_ratelimiter_destroy(limiter);
   rocksdb_ingestexternalfileoptions_destroy(io);
   rocksdb_column_family_handle_destroy(other);
   rocksdb_close(db);
