@@ -31,6 +31,22 @@ static void on_ingested(void* state, rocksdb_t* db, const rocksdb_externalfilein
   heard->files++;
 }
 
+/* RocksDB calls callbacks that are null. */
+#if HERE
+#define IGNORED(name, ...)
+#define CALLBACK(name) NULL
+#else
+#define IGNORED(name, ...) static void name(void* state, __VA_ARGS__) { (void)state; }
+#define CALLBACK(name) name
+#endif
+IGNORED(flush_begin, rocksdb_t* db __attribute__((unused)), const rocksdb_flushjobinfo_t* info __attribute__((unused)))
+IGNORED(compaction, rocksdb_t* db __attribute__((unused)),
+        const rocksdb_compactionjobinfo_t* info __attribute__((unused)))
+IGNORED(part, const rocksdb_subcompactionjobinfo_t* info __attribute__((unused)))
+IGNORED(error, uint32_t reason __attribute__((unused)), rocksdb_status_ptr_t* status __attribute__((unused)))
+IGNORED(stall, const rocksdb_writestallinfo_t* info __attribute__((unused)))
+IGNORED(sealed, const rocksdb_memtableinfo_t* info __attribute__((unused)))
+
 static void ended(void* state) { ((struct heard*)state)->destroyed++; }
 
 /* "zyx", as a comparator: the other way round. */
@@ -81,7 +97,8 @@ int main(int argc, char** argv) {
   rocksdb_options_set_create_if_missing(options, 1);
   rocksdb_options_set_uint64add_merge_operator(options);
   rocksdb_eventlistener_t* listener = rocksdb_eventlistener_create(
-      &heard, ended, NULL, NULL, NULL, NULL, NULL, NULL, on_ingested, NULL, NULL, NULL);
+      &heard, ended, CALLBACK(flush_begin), CALLBACK(flush_begin), CALLBACK(compaction), CALLBACK(compaction),
+      CALLBACK(part), CALLBACK(part), on_ingested, CALLBACK(error), CALLBACK(stall), CALLBACK(sealed));
   rocksdb_options_add_eventlistener(options, listener);
   rocksdb_t* db = rocksdb_open(options, path, &err);
   OK();
