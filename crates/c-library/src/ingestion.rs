@@ -46,13 +46,10 @@ impl Database {
         let (put, merge) = f.sstfilewriter_put.zip(f.sstfilewriter_merge).ok_or(MISSING)?;
         let (delete, delete_range) = f.sstfilewriter_delete.zip(f.sstfilewriter_delete_range).ok_or(MISSING)?;
         let path = c_path(path)?;
-        // SAFETY: each pair makes and ends objects of one kind; the options of both outlive the writer, which is
-        // dropped first.
-        let (env, writer);
-        unsafe {
-            env = Owned::create(create_env, destroy_env);
-            writer = Owned::new(create(env.object(), self.options.object()), destroy);
-        }
+        // SAFETY: the pair makes and ends objects of one kind.
+        let env = unsafe { Owned::create(create_env, destroy_env) };
+        // SAFETY: as above; the options of both outlive the writer, which is dropped first.
+        let writer = unsafe { Owned::new(create(env.object(), self.options.object()), destroy) };
         // SAFETY: the writer lives, and the path ends with a zero.
         f.checked(|error| unsafe { open(writer.object(), path.as_ptr(), error) })?;
         for entry in entries {
