@@ -343,7 +343,7 @@ pub fn play(seed: u64, directory: &Path, library: &Path) -> Outcome<serde_json::
     let functions = Functions::load(library)?;
     let mut case = Case { random: Random::new(seed), directory, functions, rows: Rows::new(), next_file: 0, tables: 0 };
     for turn in 0..TURNS {
-        case.turn(turn, (turn as u64 + seed) % 2 == 0)?;
+        case.turn(turn, (turn as u64 + seed).is_multiple_of(2))?;
     }
     for is_ferrock in [true, false] {
         let db = case.open(is_ferrock)?;
