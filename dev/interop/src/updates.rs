@@ -147,7 +147,7 @@ fn settings(random: &mut Random) -> Settings {
         text("WAL_size_limit_MB", if random.percent(50) { "1000" } else { "0" }),
         text("avoid_flush_during_recovery", if random.percent(50) { "true" } else { "false" }),
     ];
-    Settings { db, families: vec![FamilySettings::default(), FamilySettings::default()], ..Settings::default() }
+    Settings { db, families: vec![FamilySettings::default(), FamilySettings::default()] }
 }
 
 /// One part.
