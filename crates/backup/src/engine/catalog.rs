@@ -13,7 +13,7 @@ use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_format::backup::{BackupFileName, BackupMeta, BackupPlace, META_DIRECTORY, backup_id_of};
 use ferrock_vfs::{FileSystem, read_file};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A file of good backups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -249,7 +249,7 @@ impl Loading<'_> {
         Ok(())
     }
 
-    fn size_of(&mut self, name: &str, path: &PathBuf) -> Result<Option<u64>> {
+    fn size_of(&mut self, name: &str, path: &Path) -> Result<Option<u64>> {
         if let Some(size) = self.sizes.get(name) {
             return Ok(*size);
         }

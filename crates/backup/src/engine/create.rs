@@ -168,7 +168,7 @@ impl BackupEngine {
         let mut list = db.live_files_storage_info(&list)?;
         if !self.options.backup_log_files {
             // Blob files that grow are those that logs alone refer to.
-            list.retain(|file| file.kind != FileKind::Log && !(file.kind == FileKind::Blob && !file.is_final));
+            list.retain(|file| file.kind != FileKind::Log && (file.is_final || file.kind != FileKind::Blob));
         }
         Ok(list)
     }
