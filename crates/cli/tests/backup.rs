@@ -1,4 +1,4 @@
-//! Copies from outside: `ferrock checkpoint`, `backup`, `backups` and `restore`, and those of `ldb`; output and exit codes.
+//! Copies from outside: `ferrock checkpoint`, `backup`, `backups`, `restore`, those of `ldb`; output and exit codes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
 use ferrock::{Db, DbOptions};

@@ -25,7 +25,7 @@ mod write;
 
 pub use column_family::ColumnFamily;
 pub use db::{
-    AsyncScan, ColumnFamilyDescriptor, CompactionServiceOptionsOverride, Db, GetAsync, INTEGER_PROPERTIES,
+    AsyncScan, ColumnFamilyDescriptor, CompactionServiceOptionsOverride, Db, FileHold, GetAsync, INTEGER_PROPERTIES,
     IngestExternalFileArg, Iter, KeyVersion, KeyVersions, LiveFile, LiveFileStorageInfo, LiveFilesStorageOptions,
     MAP_PROPERTIES, MultiGetAsync, MultiScan, NextBatch, OpenAndCompactOptions, PinnedSlice, ScanBatch, ScanRange,
     ScanRow, TEXT_PROPERTIES, TableOverride, UserKeyRange, WalBatch, WalFile, WalIterator, WalKind, WalReadOptions,
@@ -43,7 +43,6 @@ pub use ferrock_options::{
     MemTableInfo, SubcompactionJobInfo, TableFileCreationInfo, WriteStallCondition, WriteStallInfo,
 };
 pub use ferrock_table::DataBlockHistogram;
-pub use files::holds::FileHold;
 pub use job_directory::{FinishedJob, JobDirectory, JobDirectoryService};
 pub use metrics::Metrics;
 pub use options::{

@@ -42,6 +42,7 @@ mod compact;
 mod destroy;
 mod direct_writes;
 mod families;
+mod file_hold;
 mod flush;
 mod in_memory;
 mod in_place_updates;
@@ -103,12 +104,11 @@ use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(crate) use cleanup::{delete_obsolete_files, request_cleanup};
-
 pub use async_get::GetAsync;
 pub use async_multi_get::MultiGetAsync;
 pub use async_scan::{AsyncScan, NextBatch, ScanBatch};
 pub use ferrock_tree::compaction::picker::UserKeyRange;
+pub use file_hold::FileHold;
 pub use ingest::IngestExternalFileArg;
 pub use interface::{Db, WeakDb};
 pub use live_file::LiveFile;

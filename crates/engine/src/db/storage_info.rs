@@ -15,7 +15,7 @@
 //!   copy has everything that was acknowledged before the call, and of what came meanwhile a prefix.
 //! - A file whose [`is_final`](LiveFileStorageInfo::is_final) is true never changes again, so a hard link of it is a
 //!   copy. The others may grow.
-//! - No file is written or removed while `installs` is held; the size of blob files that are being written is asked for.
+//! - No file is written or removed while `installs` is held; only sizes of blob files that grow are asked for.
 //!
 //! Logs behind a flush as RocksDB lists them, from a listing of the directory after the look, were not copied: the size
 //! of a log there includes space that was reserved, and a copy would bring it along.

@@ -1,29 +1,26 @@
 //! Holds: as long as there is one, no file that was ever part of the database is removed.
 //!
 //! ```text
-//! hold ---> waits for the removal of a file that runs ---> FileHold: copies, links, listings ---> dropped
+//! begin_hold ---> waits for the removal of a file that runs ---> copies, links, listings ---> end_hold
 //!
 //! clean-up, retired log, orphaned blob file ---> begin_removal: a turn   (no hold)  ---> removed
 //!                                                            \--> none   (a hold)   ---> stays, and is owed
 //! ```
 //!
 //! Invariants:
-//! - Once `hold` has returned, no file is removed until the last hold ends; what would have gone is owed, and a
+//! - Once `begin_hold` has returned, no file is removed until the last hold ends; what would have gone is owed, and a
 //!   clean-up behind the last hold takes it.
 //! - Unfinished files of failed jobs go all the same: no Version ever had them.
-//! - Two kinds are counted apart: those of [`Db::disable_file_deletions`](crate::Db::disable_file_deletions), which a
-//!   program ends by calls, and those of [`FileHold`], which end as they are dropped. So no call ends the hold of a copy
-//!   that runs in another thread.
+//! - Two kinds are counted apart: those that a program ends by calls, and those of a [`FileHold`](crate::FileHold),
+//!   which end as it is dropped. So no call ends the hold of a copy that runs in another thread.
 //!
 //! A lock for readers and writers in place of the counts was tried and lost: a clean-up that waits for a copy of hours
 //! keeps a thread, and closing waits for it.
 
 use super::FileRegistry;
-use crate::db::{DbCore, delete_obsolete_files, request_cleanup};
 use ferrock_base::FileNumber;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Weak};
 
 /// The part of the registry's state that is about holds.
 #[derive(Debug, Default)]
@@ -99,9 +96,14 @@ impl FileRegistry {
         !self.state.lock().holds.is_held()
     }
 
+    /// Begins a hold that [`end_hold`](Self::end_hold) ends.
+    pub(crate) fn begin_hold(&self) {
+        self.begin(|holds| holds.holds += 1);
+    }
+
     /// Begins a hold of a call.
     pub(crate) fn disable_removals(&self) {
-        self.begin_hold(|holds| holds.disables += 1);
+        self.begin(|holds| holds.disables += 1);
     }
 
     /// Ends a hold of a call; nothing without one.
@@ -111,7 +113,7 @@ impl FileRegistry {
         state.holds.take_owed()
     }
 
-    fn begin_hold(&self, count: impl FnOnce(&mut HoldState)) {
+    fn begin(&self, count: impl FnOnce(&mut HoldState)) {
         let mut state = self.state.lock();
         count(&mut state.holds);
         while state.holds.removals > 0 {
@@ -119,49 +121,18 @@ impl FileRegistry {
         }
     }
 
-    fn end_hold(&self) -> Option<Owed> {
+    /// Ends a hold.
+    pub(crate) fn end_hold(&self) -> Option<Owed> {
         let mut state = self.state.lock();
         state.holds.holds -= 1;
         state.holds.take_owed()
     }
 
     /// Removes the blob files that no clean-up finds, and makes the next clean-up one that is not passed over.
-    fn settle(&self, owed: Owed) {
+    pub(crate) fn settle(&self, owed: Owed) {
         for (directory, number) in owed.orphans {
             self.remove_orphan(&directory, number);
         }
         self.has_zombies.store(true, Ordering::SeqCst);
-    }
-}
-
-/// Keeps every file of a database where it is, until this is dropped. See [`Db::hold_files`](crate::Db::hold_files).
-#[derive(Debug)]
-pub struct FileHold {
-    files: Arc<FileRegistry>,
-    core: Weak<DbCore>,
-}
-
-impl FileHold {
-    pub(crate) fn new(core: &Arc<DbCore>) -> Self {
-        core.files.begin_hold(|holds| holds.holds += 1);
-        Self { files: Arc::clone(&core.files), core: Arc::downgrade(core) }
-    }
-}
-
-impl Drop for FileHold {
-    fn drop(&mut self) {
-        let Some(owed) = self.files.end_hold() else { return };
-        // A database that was closed meanwhile: the directory may be another opener's.
-        let Some(core) = self.core.upgrade().filter(|core| core.jobs.check_open().is_ok()) else { return };
-        self.files.settle(owed);
-        request_cleanup(&core);
-    }
-}
-
-/// Ends a hold of a call, and removes on this thread what stayed because of it.
-pub(crate) fn enable_file_deletions(core: &DbCore) {
-    if let Some(owed) = core.files.enable_removals() {
-        core.files.settle(owed);
-        delete_obsolete_files(core);
     }
 }

@@ -1,8 +1,8 @@
 //! What a copy of a running database needs: files that stay, and their list.
 
 use super::Db;
+use crate::db::file_hold::{self, FileHold};
 use crate::db::storage_info::{self, LiveFileStorageInfo, LiveFilesStorageOptions};
-use crate::files::holds::{self, FileHold};
 use ferrock_base::Result;
 
 impl Db {
@@ -66,7 +66,7 @@ impl Db {
     /// Those of [`hold_files`](Self::hold_files).
     pub fn enable_file_deletions(&self) -> Result<()> {
         self.core().jobs.check_open()?;
-        holds::enable_file_deletions(self.core());
+        file_hold::enable_file_deletions(self.core());
         Ok(())
     }
 
