@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Makes checkpoints of a database. See the [module](self).
+/// Makes checkpoints of a database.
 ///
 /// ```
 /// use ferrock::backup::Checkpoint;

@@ -9,7 +9,7 @@ use ferrock_base::{Error, FileNumber, Result};
 use ferrock_format::file_name;
 use std::sync::Arc;
 
-/// See the [module](self).
+/// The MANIFEST up to a record, and the versions that its records describe.
 #[derive(Clone, Debug)]
 pub struct ManifestToCopy {
     /// Number of the MANIFEST that CURRENT names.
