@@ -56,7 +56,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use transfer::{Meter, Transfers};
 
-/// Makes, lists, verifies, restores and removes backups in a directory. See the [module](self).
+/// Makes, lists, verifies, restores and removes backups in a directory.
 ///
 /// ```
 /// use ferrock::backup::{BackupEngine, BackupEngineOptions, CreateBackupOptions, RestoreOptions};
