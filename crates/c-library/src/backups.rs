@@ -1,4 +1,4 @@
-//! A directory of backups, safe to call.
+//! Copies of a database, safe to call: checkpoints, and a directory of backups.
 
 use crate::database::Database;
 use crate::functions::{Functions, Object, c_text};
@@ -46,6 +46,26 @@ fn missing() -> String {
 
 fn path_text(path: &Path) -> Result<std::ffi::CString, String> {
     c_text(path.to_str().ok_or_else(|| format!("{} is not UTF-8", path.display()))?)
+}
+
+impl Database {
+    /// Makes a checkpoint in a directory that does not exist. Memtables are flushed first where logs have so many bytes.
+    ///
+    /// # Errors
+    /// The library's message; an older library has no checkpoints.
+    pub fn checkpoint(&self, directory: &Path, log_size_for_flush: u64) -> Result<(), String> {
+        let f = self.functions;
+        let text = path_text(directory)?;
+        let none = || "the library has no rocksdb_checkpoint_create".to_owned();
+        let make = f.checkpoint_object_create.zip(f.checkpoint_object_destroy).ok_or_else(none)?;
+        let create = f.checkpoint_create.ok_or_else(none)?;
+        // SAFETY: the database lives.
+        let checkpoint = f.checked(|error| unsafe { (make.0)(self.object(), error) })?;
+        // SAFETY: the object is what the call above made.
+        let checkpoint = unsafe { Owned::new(checkpoint, make.1) };
+        // SAFETY: database and object live, and the text ends with a zero.
+        f.checked(|error| unsafe { create(checkpoint.object(), text.as_ptr(), log_size_for_flush, error) })
+    }
 }
 
 impl Backups {

@@ -146,6 +146,9 @@ functions! {
         options_set_statistics_level: (Object, c_int);
         options_statistics_get_string: (Object) -> *mut c_char;
         readoptions_set_fill_cache: (Object, c_uchar);
+        checkpoint_object_create: (Object, ErrorSlot) -> Object;
+        checkpoint_object_destroy: (Object);
+        checkpoint_create: (Object, *const c_char, u64, ErrorSlot);
         backup_engine_options_create: (*const c_char) -> Object;
         backup_engine_options_destroy: (Object);
         backup_engine_options_set_share_table_files: (Object, c_uchar);

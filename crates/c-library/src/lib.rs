@@ -5,7 +5,7 @@
 //! object.rs      what the library made and takes back; bytes that cross
 //! cursor.rs      an iterator of the library, safe to call
 //! database.rs    a database with one column family, safe to call: what a measurement needs
-//! backups.rs     a directory of backups of such databases, safe to call
+//! backups.rs     checkpoints and a directory of backups of such databases, safe to call
 //! ingestion.rs   tables from outside: writing one, taking them in
 //! ```
 //!

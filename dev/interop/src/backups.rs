@@ -1,7 +1,8 @@
-//! A directory of backups that Ferrock and RocksDB share.
+//! A directory of backups that Ferrock and RocksDB share, and checkpoints of either.
 //!
 //! ```text
-//! turn 0, 1, 2, ..   one of the two opens the database, writes, flushes or not, adds a backup to the directory
+//! turn 0, 1, 2, ..   one of the two opens the database, writes, flushes or not, adds a backup to the directory, and
+//!                    makes a checkpoint for each of the two, with its logs or without, which they read
 //! after each turn    both list, verify and restore every backup; both read what was restored
 //! at the end         the two remove backups in turns, and the rest is restored again
 //! ```
@@ -11,7 +12,7 @@ use crate::fetch::Fetched;
 use crate::random::Random;
 use crate::runner::{in_parallel, run_self};
 use ferrock::backup::{
-    BackupEngine, BackupEngineOptions, CreateBackupOptions, RestoreMode, RestoreOptions, ShareFilesNaming,
+    BackupEngine, BackupEngineOptions, Checkpoint, CreateBackupOptions, RestoreMode, RestoreOptions, ShareFilesNaming,
 };
 use ferrock::{Db, DbOptions, ReadOptions};
 use ferrock_c_library::{BackupHow, Backups, Database, Functions};
@@ -176,6 +177,8 @@ impl Case {
         // RocksDB leaves out logs without a flush, and what they hold.
         let flushes = self.random.below(3) == 0 || !self.how.backup_log_files;
         let metadata = if self.random.below(2) == 0 { Vec::new() } else { format!("turn\n{number}\0").into_bytes() };
+        let log_size = [0, 20_000, u64::MAX][self.random.below(3)];
+        let copies = Side::BOTH.map(|reader| (reader, self.directory.join(format!("checkpoint for {reader:?}"))));
         let id = match by {
             Side::Ferrock => {
                 let db = self.ferrock_db(&self.path("db"))?;
@@ -192,6 +195,9 @@ impl Case {
                     ..CreateBackupOptions::default()
                 };
                 let id = self.ferrock_backups()?.create_backup(&db, &options).map_err(ferrock_text)?;
+                for (_, copy) in &copies {
+                    Checkpoint::new(&db).log_size_for_flush(log_size).create(copy).map_err(ferrock_text)?;
+                }
                 db.close().map_err(ferrock_text)?;
                 id
             }
@@ -204,9 +210,20 @@ impl Case {
                     }
                     .map_err(rocksdb_text)?;
                 }
-                self.rocksdb_backups()?.create(&db, flushes, &metadata).map_err(rocksdb_text)?
+                let id = self.rocksdb_backups()?.create(&db, flushes, &metadata).map_err(rocksdb_text)?;
+                for (_, copy) in &copies {
+                    db.checkpoint(copy, log_size).map_err(rocksdb_text)?;
+                }
+                id
             }
         };
+        for (reader, copy) in &copies {
+            let read = self.read(*reader, copy, &self.contents);
+            read.map_err(|error| {
+                format!("a checkpoint, logs from {log_size} on flushed, read by {reader:?}: {error}")
+            })?;
+            std::fs::remove_dir_all(copy).map_err(|error| error.to_string())?;
+        }
         self.made.push(Made { id, by, metadata, contents: self.contents.clone() });
         Ok(())
     }
