@@ -548,10 +548,22 @@ fn remote(counted: &Counted) {
     assert!(counted.of(Ticker::RemoteCompactReadBytes) > 0 && counted.of(Ticker::RemoteCompactWriteBytes) > 0);
 }
 
+fn ingestions(counted: &Counted) {
+    let options = counted.with(in_memory());
+    let mut writer = ferrock::SstFileWriter::new(&options, block_family());
+    let path = Path::new("/table.sst");
+    writer.open(path).unwrap();
+    writer.put(&key(1), &value(1)).unwrap();
+    writer.finish().unwrap();
+    let db = open_default(options, block_family());
+    db.ingest_external_file(&[path], &ferrock::IngestExternalFileOptions::default()).unwrap();
+    assert_eq!(counted.0.histogram(Histogram::IngestExternalFileRunTime).count(), 1);
+}
+
 #[test]
 fn what_is_said_to_count_counts_and_nothing_else() {
     let counted = Counted::new();
-    [operations, caches, levels, ages, failures, places, written_files, writers, remote]
+    [operations, caches, levels, ages, failures, places, written_files, writers, remote, ingestions]
         .iter()
         .for_each(|scenario| scenario(&counted));
     let said: BTreeSet<Ticker> = Ticker::ALL.iter().copied().filter(|ticker| ticker.is_counted()).collect();

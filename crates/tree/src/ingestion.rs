@@ -21,7 +21,7 @@
 use crate::compaction::choice::RunningCompactions;
 use crate::version::Version;
 use crate::version::boundary::BoundaryRange;
-use ferrock_base::{Error, ErrorKind, FileNumber, Result, SequenceNumber};
+use ferrock_base::{Comparator, Error, ErrorKind, FileNumber, Result, SequenceNumber};
 use std::collections::BTreeSet;
 
 /// A file that is to become part of the tree.
@@ -31,6 +31,8 @@ pub struct Incoming {
     pub range: BoundaryRange,
     /// Files of the tree whose boundaries the range lies within and that have no key and no range deletion in it.
     pub passed: BTreeSet<FileNumber>,
+    /// Its smallest and largest sequence numbers, where it keeps them.
+    pub kept: Option<(SequenceNumber, SequenceNumber)>,
 }
 
 /// What a caller asks for.
@@ -92,6 +94,13 @@ pub fn place(
             levels = places[batch_begins..].iter().map(|place| place.level).min().unwrap_or(levels);
             batch_begins = index;
         }
+        if rules.keeps_numbers && files[..index].iter().any(|earlier| !is_older(order, earlier, file)) {
+            return Err(Error::invalid_argument(
+                "files that keep their sequence numbers overlap each other, and the later one has none that is newer \
+                 than all of the earlier one: ingest them one database at a time, or write them anew with an \
+                 SstFileWriter",
+            ));
+        }
         let mut place = place_one(version, running, file, rules, levels);
         let needs_number = !rules.keeps_numbers && (are_overlapping || rules.only_level_0 || levels == 0);
         if rules.numbers_all || needs_number || place.is_above_keys {
@@ -114,6 +123,13 @@ pub fn place(
         places.push(Place { level: place.level, sequence: place.sequence });
     }
     Ok(places)
+}
+
+/// True when no entry of `later` is older than one of `earlier` of the same key.
+fn is_older(order: &Comparator, earlier: &Incoming, later: &Incoming) -> bool {
+    let numbers = earlier.kept.zip(later.kept);
+    !earlier.range.overlaps_range(order, &later.range)
+        || numbers.is_some_and(|((_, largest), (smallest, _))| largest < smallest)
 }
 
 struct Found {

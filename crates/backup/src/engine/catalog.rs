@@ -60,7 +60,7 @@ impl Catalog {
     /// Reads the directory: at most `limit` good backups, the newest ones.
     ///
     /// # Errors
-    /// Those of the file system. Damage makes a backup a broken one.
+    /// Those of the file system. Damage, or a description that cannot be read, makes a backup a broken one.
     pub(super) fn load(files: &dyn FileSystem, directory: &Path, limit: u32) -> Result<Self> {
         let fingerprint = fingerprint_of(files, directory)?;
         let newest_id = fingerprint.keys().next_back().copied().unwrap_or(0);
@@ -72,7 +72,10 @@ impl Catalog {
             }
             match loading.load(id) {
                 Ok(backup) => _ = catalog.backups.insert(id, backup),
-                Err((error, files)) if is_of_the_backup(&error) => {
+                // Another engine removed it meanwhile.
+                Err((error, None)) if error.is_not_found() => {}
+                // One that cannot be read stands in the way of no other: its files stay.
+                Err((error, files)) if files.is_none() || is_of_the_backup(&error) => {
                     catalog.broken.insert(id, BrokenBackup { error, files });
                 }
                 Err((error, _)) => return Err(error),
@@ -185,12 +188,13 @@ fn fingerprint_of(files: &dyn FileSystem, directory: &Path) -> Result<Fingerprin
     let mut fingerprint = Fingerprint::new();
     for (id, name) in names.iter().filter_map(|name| Some((backup_id_of(name)?, name))) {
         let path = meta.join(name);
-        let look = || Ok((files.file_size(&path)?, files.modified_unix_seconds(&path)?));
+        let look = || -> Result<_> { Ok((files.file_size(&path)?, files.modified_unix_seconds(&path)?)) };
         match look() {
             Ok(seen) => _ = fingerprint.insert(id, seen),
             // Another engine removed it meanwhile.
             Err(error) if Error::is_not_found(&error) => {}
-            Err(error) => return Err(error),
+            // Reading it tells what is wrong.
+            Err(_) => _ = fingerprint.insert(id, (u64::MAX, 0)),
         }
     }
     Ok(fingerprint)

@@ -23,10 +23,10 @@ use super::transfer::{Meter, Source, Transfer};
 use super::{BackupEngine, make_directory};
 use crate::places::options_of_copy;
 use ferrock_base::checksum::crc32c;
-use ferrock_base::{Error, Result};
+use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::options_file::value::escape;
-use ferrock_vfs::{FileSystem, read_file};
+use ferrock_vfs::{FileLock, FileSystem, read_file};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -81,6 +81,7 @@ impl BackupEngine {
         wal_dir: impl AsRef<Path>,
         options: &RestoreOptions,
     ) -> Result<()> {
+        let _lock = self.exclude_removals()?;
         let state = self.state.read();
         let files = self.files_to_restore(id, &state.catalog)?;
         let target = Target { db_dir: db_dir.as_ref(), wal_dir: wal_dir.as_ref() };
@@ -102,6 +103,23 @@ impl BackupEngine {
         Ok(id)
     }
 
+    /// Keeps other engines from removing the backup, where the directory of backups can be written to, and looks
+    /// whether they did. Without, a backup that goes in the middle leaves neither it nor the database.
+    ///
+    /// # Errors
+    /// `Busy` while another engine writes to the directory; those of reading it.
+    fn exclude_removals(&self) -> Result<Option<Box<dyn FileLock>>> {
+        let files = &*self.options.backup_file_system;
+        let lock = match files.lock_file(&self.path(file_name::LOCK)) {
+            Err(error) if error.kind() == ErrorKind::Busy => return Err(error),
+            lock => lock.ok(),
+        };
+        if !self.is_read_only {
+            self.state.write().catalog.refresh(files, &self.options.backup_dir)?;
+        }
+        Ok(lock)
+    }
+
     fn restore(&self, mut files: Vec<RestoredFile>, target: &Target, options: &RestoreOptions) -> Result<()> {
         let to = &*self.options.db_file_system;
         target.check(to)?;
@@ -110,7 +128,8 @@ impl BackupEngine {
         }
         let _lock = to.lock_file(&target.db_dir.join(file_name::LOCK))?;
         if options.keep_log_files {
-            let logs: HashSet<String> = names_in_database(to, target.wal_dir)?.into_iter().collect();
+            let mut logs: HashSet<String> = names_in_database(to, target.wal_dir)?.into_iter().collect();
+            logs.extend(names_in_database(to, &target.wal_dir.join(file_name::ARCHIVE_DIRECTORY))?);
             files.retain(|file| file.file.kind != FileKind::Log || !logs.contains(&file.name));
         }
         let kept = self.files_to_keep(&files, target.db_dir, options.mode)?;

@@ -24,14 +24,19 @@ impl Drop for FileHold {
         let Some(owed) = self.files.end_hold() else { return };
         // A database that was closed meanwhile: the directory may be another opener's.
         let Some(core) = self.core.upgrade().filter(|core| core.jobs.check_open().is_ok()) else { return };
-        self.files.settle(owed);
-        request_cleanup(&core);
+        // A clean-up, which closing waits for; one that comes too late is told to closing.
+        let turn = self.files.begin_cleanup();
+        if turn.is_some() {
+            self.files.settle(owed);
+            request_cleanup(&core);
+        }
     }
 }
 
 /// Ends a hold of a call, and removes on this thread what stayed because of it.
 pub(crate) fn enable_file_deletions(core: &DbCore) {
     if let Some(owed) = core.files.enable_removals() {
+        let Some(_turn) = core.files.begin_cleanup() else { return };
         core.files.settle(owed);
         delete_obsolete_files(core);
     }

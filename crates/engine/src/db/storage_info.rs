@@ -15,6 +15,7 @@
 //!   copy has everything that was acknowledged before the call, and of what came meanwhile a prefix.
 //! - A file whose [`is_final`](LiveFileStorageInfo::is_final) is true never changes again, so a hard link of it is a
 //!   copy. The others may grow.
+//! - The database is not closed meanwhile: a look behind the end of the log would find none.
 //! - No file is written or removed while `installs` is held; only sizes of blob files that grow are asked for.
 //!
 //! Logs behind a flush as RocksDB lists them, from a listing of the directory after the look, were not copied: the size
@@ -116,10 +117,9 @@ pub(super) fn live_files_storage_info(
     if is_flush_wanted(core, options.wal_size_for_flush) {
         flush_all(core)?;
     }
-    {
-        let _open = core.jobs.hold_open()?;
-        options_file::write_what_waits(core)?;
-    }
+    // Closing takes the log that is being written away, and waits for this.
+    let _open = core.jobs.hold_open()?;
+    options_file::write_what_waits(core)?;
     core.writes.logs().flush()?;
     let mut list = Vec::new();
     let manifest = {
@@ -177,7 +177,9 @@ fn add_tables(
     list: &mut Vec<LiveFileStorageInfo>,
 ) {
     for (id, version) in &manifest.versions {
-        let paths = families.get(*id).map(|data| data.table_cache.paths());
+        // A family that is being dropped is not among those that a handle finds.
+        let data = families.get(*id).or_else(|| families.iter_with_leaving().find(|data| data.id == *id));
+        let paths = data.map(|data| data.table_cache.paths());
         let directory = |path_id| paths.map_or(core.files.database(), |paths| paths.directory(path_id));
         add_version(version, directory, options.include_checksum_info, list);
     }

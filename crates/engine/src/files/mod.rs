@@ -50,7 +50,7 @@ use ferrock_tree::places::{FilePlaces, is_same};
 use ferrock_tree::table_cache::OpenTables;
 use ferrock_tree::version::obsolete::{NeededFiles, obsolete_files};
 use ferrock_vfs::{FileLock, FileSystem};
-use holds::HoldState;
+use holds::{HoldState, RemovalTurn};
 use parking_lot::{Condvar, Mutex};
 pub(crate) use retired_logs::LogPin;
 use retired_logs::RetiredLogs;
@@ -236,9 +236,10 @@ impl FileRegistry {
 
     /// Removes a blob file that a crash has left and that nothing refers to.
     pub(crate) fn remove_orphan(&self, directory: &Path, number: FileNumber) {
-        let Some(_turn) = self.begin_orphan_removal(directory, number) else { return };
+        let Some(turn) = self.begin_orphan_removal(directory, number) else { return };
         self.blob_source.evict(number);
-        self.remove_quietly(directory, file_name::blob(number), "removing a blob file without use", Removal::AtOnce);
+        let what = "removing a blob file without use";
+        self.remove_quietly(directory, file_name::blob(number), what, Some(turn));
     }
 
     /// Ends that files of a job are pending: a Version has them, or the MANIFEST may have them and keeps account
@@ -271,7 +272,7 @@ impl FileRegistry {
     /// Removes files of a job that failed.
     pub(crate) fn discard(&self, files: &WrittenFiles) {
         for (directory, name) in files.names() {
-            self.remove_quietly(directory, name, "removing an unfinished file", Removal::AtOnce);
+            self.remove_quietly(directory, name, "removing an unfinished file", None);
         }
         let mut state = self.state.lock();
         for number in files.numbers() {
@@ -284,9 +285,11 @@ impl FileRegistry {
         self.state.lock().pending.first().copied()
     }
 
-    /// A file that stays costs space, until a clean-up removes it.
-    fn remove_quietly(&self, directory: &Path, name: String, what: &str, removal: Removal) {
-        let removed = self.deletion.remove(&*self.file_system, &directory.join(&name), removal);
+    /// A file that stays costs space, until a clean-up removes it. The turn is over before listeners hear of it: one of
+    /// them may begin a hold.
+    fn remove_quietly(&self, directory: &Path, name: String, what: &str, turn: Option<RemovalTurn<'_>>) {
+        let removed = self.deletion.remove(&*self.file_system, &directory.join(&name), Removal::AtOnce);
+        drop(turn);
         self.tell_of_removal(directory, &name, &removed);
         match removed {
             Err(error) if !error.is_not_found() => {
@@ -463,7 +466,7 @@ impl FileRegistry {
             if parsed.kind == FileKind::Log && (!may_remove_logs() || self.may_be_unread(directory, name)) {
                 continue;
             }
-            let Some(_turn) = self.begin_removal() else { return };
+            let Some(turn) = self.begin_removal() else { return };
             match (parsed.kind, parsed.number) {
                 (FileKind::Table, number) => self.open_tables.evict(number),
                 // Its writer crashed before it could record the file, and tables or logs may refer to it.
@@ -478,6 +481,8 @@ impl FileRegistry {
             } else {
                 self.deletion.remove(&*self.file_system, &directory.join(name), self.removal_of(parsed.kind))
             };
+            // A listener may begin a hold.
+            drop(turn);
             self.tell_of_removal(directory, name, &removed);
             match removed {
                 Ok(()) => {

@@ -83,12 +83,15 @@ impl FileRegistry {
     /// Removes archived logs that are too old or too many. Their directory is not among those that are known.
     pub(crate) fn purge_archive(&self) {
         let Some(archive) = self.archive.as_ref().filter(|_| self.are_removals_enabled()) else { return };
-        archive.purge(&self.log, |path, number| match self.remove_log(path, number, Removal::AtOnce) {
-            Err(error) if !error.is_not_found() => {
-                self.log.info(|| format!("an archived log stays: {error}"));
-                false
+        archive.purge(&self.log, |path, number| {
+            let Some(_turn) = self.begin_removal() else { return false };
+            match self.remove_log(path, number, Removal::AtOnce) {
+                Err(error) if !error.is_not_found() => {
+                    self.log.info(|| format!("an archived log stays: {error}"));
+                    false
+                }
+                _ => true,
             }
-            _ => true,
         });
     }
 

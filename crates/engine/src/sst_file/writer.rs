@@ -143,6 +143,11 @@ impl SstFileWriter {
             return Err(Error::not_supported(format!("compression {name} is not built")));
         }
         let file_system = self.file_system()?;
+        // Not written over: a database may have the file under another name.
+        match file_system.remove_file(path) {
+            Err(error) if !error.is_not_found() => return Err(error),
+            _ => {}
+        }
         let file = file_system.create_writable(path, &self.writable_options())?;
         let builder = match TableBuilder::new(&TableFactory::BlockBased, params, file) {
             Ok(builder) => builder,

@@ -231,6 +231,11 @@ impl Logs {
         Ok(LogsView { logs: wal.live_logs(), last_logged: wal.last_logged() })
     }
 
+    /// The last sequence number that counts in a log which is written no more; `None` where that is not known.
+    pub(crate) fn ended_with(&self, number: FileNumber) -> Option<SequenceNumber> {
+        self.wal.lock().ended_with(number)
+    }
+
     /// Up to where the logs before `number` go.
     pub(crate) fn began_after(&self, number: FileNumber) -> Option<SequenceNumber> {
         self.wal.lock().began_after(number)

@@ -184,7 +184,15 @@ pub(super) struct Wal {
     last_logged: SequenceNumber,
     /// What that was when each log began.
     began_after: BTreeMap<FileNumber, SequenceNumber>,
+    /// What that was when each log was switched away from, of the newest [`MOST_ENDS`]. A reader of a log learns from
+    /// it what a failed write left behind, also when the next log is gone.
+    ended_with: BTreeMap<FileNumber, SequenceNumber>,
+    /// The first log of this open, and what that was then: of the logs before it nothing more counts.
+    opened: Option<(FileNumber, SequenceNumber)>,
 }
+
+/// Logs of which it is known where they ended. An iterator that is further behind goes by what the files say.
+const MOST_ENDS: usize = 4096;
 
 impl Wal {
     pub(super) fn new(manual_flush: bool) -> Self {
@@ -196,6 +204,8 @@ impl Wal {
             is_directory_synced: true,
             last_logged: SequenceNumber(0),
             began_after: BTreeMap::new(),
+            ended_with: BTreeMap::new(),
+            opened: None,
         }
     }
 
@@ -253,7 +263,12 @@ impl Wal {
     pub(super) fn switch(&mut self, log: OpenLog) {
         self.is_directory_synced = false;
         self.began_after.insert(log.number, self.last_logged);
+        self.opened.get_or_insert((log.number, self.last_logged));
         if let Some(mut old) = self.current.replace(log) {
+            self.ended_with.insert(old.number, self.last_logged);
+            while self.ended_with.len() > MOST_ENDS {
+                self.ended_with.pop_first();
+            }
             self.older.push_back(LiveLog { number: old.number, size_bytes: old.size_bytes() });
             if old.is_synced {
                 let _ = old.file.close();
@@ -360,6 +375,12 @@ impl Wal {
     /// Up to where the logs before `number` go.
     pub(super) fn began_after(&self, number: FileNumber) -> Option<SequenceNumber> {
         self.began_after.get(&number).copied()
+    }
+
+    /// The last sequence number that counts in a log which is written no more; `None` where that is not known.
+    pub(super) fn ended_with(&self, number: FileNumber) -> Option<SequenceNumber> {
+        let before_open = self.opened.filter(|(first, _)| number < *first).map(|(_, last)| last);
+        self.ended_with.get(&number).copied().or(before_open)
     }
 
     /// Forgets the logs before `number` and returns their numbers: no family needs them.

@@ -227,3 +227,17 @@ fn a_damaged_table_of_the_database_ends_the_backup() {
     assert!(error.to_string().contains(&table), "{error}");
     assert_eq!((files_of_backups(files), engine.backup_infos().len()), (before, 3));
 }
+
+/// A description that cannot be read is the business of its backup alone.
+#[test]
+fn a_description_that_cannot_be_read_stands_in_the_way_of_no_other() {
+    let backups = backups();
+    let files = copy_of(&backups.world.files);
+    files.remove_file(&path_of("meta/2")).unwrap();
+    files.create_dir_all(&path_of("meta/2")).unwrap();
+    let engine = open(&files);
+    assert_eq!(engine.corrupted_backups().iter().map(|(id, _)| *id).collect::<Vec<_>>(), [2]);
+    assert_eq!(restored(&engine, &files, 1), backups.expected[0]);
+    assert_eq!(restored(&engine, &files, 3), backups.expected[2]);
+    assert_eq!(engine.garbage_collect().unwrap().kept_for, [2]);
+}

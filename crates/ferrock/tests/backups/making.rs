@@ -357,3 +357,33 @@ fn options_out_of_their_bounds_are_named() {
     let id = engine.create_backup(&world.db, &options).unwrap();
     assert_eq!(world.engine().backup_info(id).unwrap().app_metadata.len(), 1 << 20);
 }
+
+/// Two databases took in the files of one writer in different orders: number, size and writer are the same.
+#[test]
+fn tables_from_outside_are_told_apart_by_their_contents() {
+    let files = new_files();
+    let options = db_options(&files);
+    let mut writer = ferrock::SstFileWriter::new(&options, family_options());
+    let tables = ["/data/a.sst", "/data/b.sst"];
+    for table in tables {
+        writer.open(table).unwrap();
+        let tag = &table[6..7];
+        (0..10).for_each(|number| writer.put(format!("{tag}{number}").as_bytes(), tag.as_bytes()).unwrap());
+        writer.finish().unwrap();
+    }
+    assert_eq!(files.file_size(Path::new(tables[0])).unwrap(), files.file_size(Path::new(tables[1])).unwrap());
+    let engine = BackupEngine::open(engine_options(&files)).unwrap();
+    let mut expected = Vec::new();
+    for (path, order) in [("/data/one", [0, 1]), ("/data/two", [1, 0])] {
+        let (db, families) = open_at(path, options.clone()).unwrap();
+        for index in order {
+            db.ingest_external_file(&[tables[index]], &ferrock::IngestExternalFileOptions::default()).unwrap();
+        }
+        let id = engine.create_backup(&db, &CreateBackupOptions::default()).unwrap();
+        expected.push((id, contents_of(&db, &families)));
+    }
+    for (id, contents) in expected {
+        engine.verify_backup(id, true).unwrap();
+        assert_eq!(restored(&engine, &files, id), contents, "backup {id}");
+    }
+}

@@ -177,6 +177,24 @@ fn logs_that_are_kept_bring_back_what_came_after_the_backup() {
     assert_eq!(contents_at(&files, DB).unwrap(), expected);
 }
 
+/// The backup has the beginning of a log that the archive has as a whole.
+#[test]
+fn logs_that_are_kept_are_not_cut_to_those_of_the_backup() {
+    let world = World::with(|options| options.wal_ttl_seconds = 1_000_000);
+    let engine = world.engine();
+    world.write(0..50, "before");
+    let id = world.back_up(&engine);
+    world.write(50..90, "after");
+    world.flush();
+    let World { files, db, families } = world;
+    let expected = contents_of(&db, &families);
+    db.close().unwrap();
+    drop(families);
+    let keep = RestoreOptions { keep_log_files: true, ..RestoreOptions::default() };
+    engine.restore_db_from_backup(id, DB, DB, &keep).unwrap();
+    assert_eq!(contents_at(&files, DB).unwrap(), expected);
+}
+
 #[test]
 fn a_restored_database_goes_on_and_is_backed_up_beside_its_origin() {
     let world = World::new();

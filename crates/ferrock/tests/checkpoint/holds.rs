@@ -130,6 +130,36 @@ fn a_hold_waits_for_the_removal_that_runs() {
     drop(holder.join().unwrap());
 }
 
+/// Copies the database as soon as one of its files goes.
+#[derive(Default)]
+struct CopiesAtRemoval {
+    db: std::sync::Mutex<Option<ferrock::WeakDb>>,
+    copies: std::sync::atomic::AtomicUsize,
+}
+
+impl ferrock::EventListener for CopiesAtRemoval {
+    fn on_table_file_deleted(&self, _info: &ferrock::FileDeletionInfo) {
+        let Some(db) = self.db.lock().unwrap().as_ref().and_then(ferrock::WeakDb::upgrade) else { return };
+        drop(db.hold_files());
+        self.copies.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+    }
+}
+
+/// The removal that is told of is over: a hold does not wait for it.
+#[test]
+fn a_listener_of_removals_begins_a_hold() {
+    let files = memory();
+    let listener = Arc::new(CopiesAtRemoval::default());
+    let mut options = options(&files);
+    options.components.listeners.push(Arc::clone(&listener) as Arc<dyn ferrock::EventListener>);
+    let db = open(options, false);
+    *listener.db.lock().unwrap() = Some(db.downgrade());
+    replace_all(&db, 1);
+    replace_all(&db, 2);
+    wait_until("the listener has held the files", || listener.copies.load(std::sync::atomic::Ordering::SeqCst) > 0);
+    db.close().unwrap();
+}
+
 #[test]
 fn a_hold_outlives_the_database() {
     let files = memory();

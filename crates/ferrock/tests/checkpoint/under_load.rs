@@ -106,3 +106,36 @@ fn every_copy_with_values_in_blob_files_that_are_being_written_is_a_state_that_t
     run(true, u64::MAX);
     run(true, 0);
 }
+
+/// A copy that races with closing has everything, or is refused.
+#[test]
+fn a_copy_beside_closing_is_whole_or_refused() {
+    let (mut whole, mut refused) = (0, 0);
+    for round in 0..300_u64 {
+        let files = memory();
+        let db = Db::open(PATH, options(&files)).unwrap();
+        for number in 0..20_u64 {
+            db.put(&number.to_le_bytes(), b"value").unwrap();
+        }
+        let copied = std::thread::scope(|scope| {
+            let closing = db.clone();
+            scope.spawn(move || {
+                (0..round * 20).for_each(|_| std::hint::spin_loop());
+                closing.close().unwrap();
+            });
+            Checkpoint::new(&db).log_size_for_flush(u64::MAX).create(COPY)
+        });
+        match copied {
+            Ok(_) => {
+                whole += 1;
+                let rows = contents_at(&files, COPY, DbOptions::default()).unwrap()["default"].len();
+                assert_eq!(rows, 20, "round {round}");
+            }
+            Err(error) => {
+                refused += 1;
+                assert_eq!(error.kind(), ferrock::ErrorKind::ShutdownInProgress, "{error}");
+            }
+        }
+    }
+    assert!(whole > 0 && refused > 0, "{whole} {refused}");
+}

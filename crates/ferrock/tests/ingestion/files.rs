@@ -360,3 +360,107 @@ fn listeners_and_statistics_are_told() {
         assert!(text.contains(line), "{text}");
     }
 }
+
+/// The entries of the later file are older by their numbers: readers would not agree about what is newest.
+#[test]
+fn files_that_keep_numbers_and_contradict_their_order_are_refused() {
+    let rig = Rig::new();
+    let from = Db::open("/from", rig.options.clone()).unwrap();
+    from.put(&key(1), b"old").unwrap();
+    from.flush().unwrap();
+    from.ingest_external_file(&[rig.file("newer", [1], "new")], &all()).unwrap();
+    let mut files = from.live_files();
+    files.sort_by_key(|file| file.number);
+    let paths: Vec<PathBuf> = files.iter().map(|file| Path::new("/from").join(file.name())).collect();
+    let options = IngestExternalFileOptions { allow_db_generated_files: true, ..all() };
+    let error = rig.db.ingest_external_file(&paths, &options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    assert!(error.to_string().contains("overlap each other"), "{error}");
+    assert!(rig.db.live_files().is_empty());
+    rig.db.ingest_external_file(&paths[..1], &options).unwrap();
+    assert_eq!(rig.db.get(&key(1)).unwrap().as_deref(), Some(&b"old"[..]));
+}
+
+#[test]
+fn a_writer_makes_another_file_where_the_database_has_the_former_one() {
+    let rig = Rig::new();
+    let linked = rig.file("again", 0..50, "first");
+    rig.ingest(&linked, &IngestExternalFileOptions { link_files: true, ..all() }).unwrap();
+    assert_eq!(rig.file("again", 100..101, "second"), linked);
+    let Rig { db, options, family, .. } = rig;
+    db.close().unwrap();
+    let db = Db::open_cf("/db", options, vec![("default".to_owned(), family)]).unwrap().0;
+    let rows = contents(&db, &ReadOptions::default());
+    assert_eq!((rows.len(), rows.values().all(|value| value == b"first")), (50, true));
+}
+
+/// The database has the file, and not a link to where it was.
+#[cfg(unix)]
+#[test]
+fn a_symbolic_link_is_followed() {
+    let directory = tempfile::tempdir().unwrap();
+    let (real, staged) = (directory.path().join("real"), directory.path().join("staged.sst"));
+    std::fs::create_dir(&real).unwrap();
+    let mut options = DbOptions::default();
+    options.create_if_missing = true;
+    let mut writer = SstFileWriter::new(&options, ColumnFamilyOptions::default());
+    writer.open(real.join("new.sst")).unwrap();
+    writer.put(b"key", b"value").unwrap();
+    writer.finish().unwrap();
+    std::os::unix::fs::symlink(real.join("new.sst"), &staged).unwrap();
+    let path = directory.path().join("db");
+    let db = Db::open(&path, options.clone()).unwrap();
+    let moved = IngestExternalFileOptions { move_files: true, ..all() };
+    db.ingest_external_file(&[&staged], &moved).unwrap();
+    assert!(!staged.exists());
+    db.close().unwrap();
+    std::fs::remove_dir_all(&real).unwrap();
+    let db = Db::open(&path, options).unwrap();
+    assert_eq!(db.get(b"key").unwrap().as_deref(), Some(&b"value"[..]));
+}
+
+/// Reads of the first lookup in a table that was taken in.
+fn reads_of_the_first_get(options: &IngestExternalFileOptions) -> usize {
+    let rig = Rig::new();
+    let path = rig.file("table", 0..50, "value");
+    rig.ingest(&path, options).unwrap();
+    rig.file_system.set_read_logging(true);
+    rig.db.get(&key(7)).unwrap().unwrap();
+    rig.file_system.take_read_log().len()
+}
+
+#[test]
+fn tables_are_opened_at_once_or_by_the_first_read() {
+    let opened = reads_of_the_first_get(&all());
+    assert_eq!(opened, 1, "a data block");
+    let threads = IngestExternalFileOptions { file_opening_threads: 4, ..all() };
+    assert_eq!(reads_of_the_first_get(&threads), opened);
+    let later = IngestExternalFileOptions { fill_cache: false, ..all() };
+    assert!(reads_of_the_first_get(&later) > opened);
+    // An empty tree takes the file into its last level.
+    let not_there = IngestExternalFileOptions { prefetch_lmax_index_and_filter_blocks: false, ..all() };
+    assert!(reads_of_the_first_get(&not_there) > opened);
+}
+
+#[test]
+fn checksums_of_blocks_are_compared_in_pieces_as_large_as_is_said() {
+    let reads = |verify_checksums_readahead_size| {
+        let mut rig = Rig::new();
+        rig.family.compression = ferrock::options::CompressionType::None;
+        let path = rig.file("table", 0..900, &"value".repeat(20));
+        rig.file_system.set_read_logging(true);
+        let verify_checksums_before_ingest = verify_checksums_readahead_size > 0;
+        // Without effect: no checksum of the whole file is given.
+        let verify_file_checksum = verify_checksums_before_ingest;
+        let options = IngestExternalFileOptions {
+            verify_checksums_before_ingest,
+            verify_checksums_readahead_size,
+            verify_file_checksum,
+            ..all()
+        };
+        rig.ingest(&path, &options).unwrap();
+        rig.file_system.take_read_log().len()
+    };
+    let (none, small, large) = (reads(0), reads(16 << 10), reads(1 << 20));
+    assert!(none < large && large < small, "{none} {large} {small}");
+}

@@ -16,6 +16,7 @@ const API: &str = "tests/api.rs";
 const DEADLINES: &str = "tests/deadlines.rs";
 
 const GAPS: &str = "tests/updates/gaps.rs";
+const INGESTION: &str = "tests/ingestion/files.rs";
 const STOPPING: &str = "tests/stopping.rs";
 const COMPACT_FILES: &str = "tests/compact_files.rs";
 
@@ -60,6 +61,58 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ),
     ("WalReadOptions.verify_checksums", Elsewhere(GAPS, "damage_is_an_error_that_names_file_and_offset")),
     ("WalReadOptions.from_first_available", Elsewhere(GAPS, "logs_that_were_removed_are_missing")),
+    ("IngestExternalFileOptions.move_files", Elsewhere(INGESTION, "files_are_copied_linked_or_moved")),
+    ("IngestExternalFileOptions.link_files", Elsewhere(INGESTION, "files_are_copied_linked_or_moved")),
+    (
+        "IngestExternalFileOptions.failed_move_fall_back_to_copy",
+        Elsewhere(INGESTION, "a_file_that_cannot_be_linked_is_copied_if_it_may_be"),
+    ),
+    (
+        "IngestExternalFileOptions.snapshot_consistency",
+        Elsewhere(INGESTION, "a_sequence_number_is_given_where_one_is_needed"),
+    ),
+    (
+        "IngestExternalFileOptions.allow_global_seqno",
+        Elsewhere(INGESTION, "a_sequence_number_is_given_where_one_is_needed"),
+    ),
+    (
+        "IngestExternalFileOptions.allow_blocking_flush",
+        Elsewhere(INGESTION, "a_memtable_with_a_key_of_a_file_is_flushed"),
+    ),
+    ("IngestExternalFileOptions.ingest_behind", Elsewhere(INGESTION, "inputs_that_are_wrong_are_refused")),
+    (
+        "IngestExternalFileOptions.write_global_seqno",
+        Elsewhere(INGESTION, "the_number_is_written_into_the_file_of_the_database_alone"),
+    ),
+    (
+        "IngestExternalFileOptions.verify_checksums_before_ingest",
+        Elsewhere(INGESTION, "inputs_that_are_wrong_are_refused"),
+    ),
+    (
+        "IngestExternalFileOptions.verify_checksums_readahead_size",
+        Elsewhere(INGESTION, "checksums_of_blocks_are_compared_in_pieces_as_large_as_is_said"),
+    ),
+    (
+        "IngestExternalFileOptions.verify_file_checksum",
+        Elsewhere(INGESTION, "checksums_of_blocks_are_compared_in_pieces_as_large_as_is_said"),
+    ),
+    (
+        "IngestExternalFileOptions.fail_if_not_bottommost_level",
+        Elsewhere(INGESTION, "of_files_that_overlap_the_last_one_wins"),
+    ),
+    (
+        "IngestExternalFileOptions.allow_db_generated_files",
+        Elsewhere(INGESTION, "files_of_another_database_keep_their_numbers"),
+    ),
+    ("IngestExternalFileOptions.fill_cache", Elsewhere(INGESTION, "tables_are_opened_at_once_or_by_the_first_read")),
+    (
+        "IngestExternalFileOptions.prefetch_lmax_index_and_filter_blocks",
+        Elsewhere(INGESTION, "tables_are_opened_at_once_or_by_the_first_read"),
+    ),
+    (
+        "IngestExternalFileOptions.file_opening_threads",
+        Elsewhere(INGESTION, "tables_are_opened_at_once_or_by_the_first_read"),
+    ),
     ("FlushOptions.wait", Shown(wait)),
     ("FlushOptions.allow_write_stall", Elsewhere("tests/stalls.rs", "a_flush_that_may_slow_writers_down_does")),
     (

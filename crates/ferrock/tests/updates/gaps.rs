@@ -144,6 +144,35 @@ fn a_write_that_failed_is_never_given() {
     }
 }
 
+/// The log behind the one that a reader has open says where that one ended, and may be gone when it is asked.
+#[test]
+fn a_write_that_failed_is_never_given_when_the_next_log_is_gone() {
+    let memory = MemoryFileSystem::new();
+    let faults = Arc::new(FaultInjectionFileSystem::new(Arc::new(memory.clone())));
+    let mut options = keeping_on(Arc::clone(&faults) as Arc<dyn FileSystem>, 0);
+    options.wal_size_limit_mb = 0;
+    let (db, _) = open(options).unwrap();
+    put(&db, 1);
+    let mut updates = since(&db, 1);
+    assert_eq!(whole(&mut updates), [1]);
+    let rule = faults.add_rule(FaultRule::new(OperationKind::Sync, "*.log", Fault::Io));
+    let family = db.default_column_family().unwrap();
+    let synced = WriteOptions { sync: true, ..WriteOptions::default() };
+    db.put_cf(&family, b"failed", b"value", &synced).unwrap_err();
+    faults.remove_rule(rule);
+    db.resume().unwrap();
+    let next = db.current_wal_file().unwrap().path();
+    put(&db, 3);
+    flush(&db);
+    put(&db, 4);
+    flush(&db);
+    assert!(!memory.exists(&Path::new("/db").join(next)).unwrap(), "the log that says where the first one ended");
+    put(&db, 5);
+    let (read, error) = numbers(&mut updates);
+    assert_eq!(read, [0_u64; 0]);
+    assert_eq!(error.unwrap().kind(), ErrorKind::NotFound);
+}
+
 /// Three logs in the archive, with updates 1 to 30, 31 to 60 and 61 to 90, and 91 in the log in use.
 fn archived(memory: &MemoryFileSystem) -> (Db, Vec<PathBuf>) {
     let (db, _) = open(keeping_on(Arc::new(memory.clone()), TTL)).unwrap();
@@ -234,6 +263,39 @@ fn what_a_recovery_gave_up_is_not_given() {
     follower.follow(&db).unwrap();
     follower.assert_equals(&db, &families);
     assert_eq!(follower.taken.0, kept + 200);
+}
+
+/// The recovery stops in the first of two logs: the second one says more than the one that is begun then.
+#[test]
+fn what_a_recovery_gave_up_of_two_logs_is_not_given() {
+    let memory = MemoryFileSystem::new();
+    let mut options = keeping_on(Arc::new(memory.clone()), TTL);
+    options.avoid_flush_during_recovery = true;
+    let (db, families) = open(options.clone()).unwrap();
+    (1..=200).for_each(|key: u64| db.put(&key.to_le_bytes(), &[7; 1000]).unwrap());
+    let log = Path::new("/db").join(db.current_wal_file().unwrap().path());
+    drop((db, families));
+    // The log is kept, and another one begun behind it.
+    let (db, families) = open(options.clone()).unwrap();
+    (300..=400).for_each(|key: u64| db.put(&key.to_le_bytes(), &[7; 1000]).unwrap());
+    assert_ne!(log, Path::new("/db").join(db.current_wal_file().unwrap().path()));
+    assert!(memory.exists(&log).unwrap());
+    drop((db, families));
+    change(&memory, &log, |bytes| {
+        let at = bytes.len() / 2;
+        bytes[at] ^= 1;
+    });
+    options.wal_recovery_mode = WalRecoveryMode::PointInTimeRecovery;
+    let (db, families) = open(options).unwrap();
+    // The numbers of what is lost are not given out again, and those of the second log are.
+    assert_eq!(db.latest_sequence_number().0, 200);
+    (1000..1200).for_each(|key| put(&db, key));
+    let (read, error) = numbers(&mut since(&db, 1));
+    assert!(read.len() > 60 && read.len() < 140 && error.unwrap().is_corruption(), "{}", read.len());
+    assert_eq!(whole(&mut since(&db, 201)), (201..=400).collect::<Vec<_>>());
+    let first = since(&db, 201).next_batch().unwrap().unwrap();
+    assert!(first.batch.data().windows(3).all(|bytes| bytes != [7; 3]), "a value of the log that was given up");
+    drop(families);
 }
 
 #[test]

@@ -181,7 +181,11 @@ impl FileSystem for PosixFileSystem {
 
     fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
         self.counters.link();
-        retry(|| fs::hard_link(from, to)).map_err(|error| io_error(&format!("link as {}", to.display()), from, error))
+        // Of what a symbolic link points to: a name of the link would be gone with the other's directory.
+        let link =
+            || rustix::fs::linkat(rustix::fs::CWD, from, rustix::fs::CWD, to, rustix::fs::AtFlags::SYMLINK_FOLLOW);
+        retry(|| link().map_err(io::Error::from))
+            .map_err(|error| io_error(&format!("link as {}", to.display()), from, error))
     }
 
     fn exists(&self, path: &Path) -> Result<bool> {

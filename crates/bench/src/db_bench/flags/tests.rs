@@ -53,7 +53,10 @@ fn what_is_not_here_is_refused_with_the_reason_and_its_default_is_fine() {
     assert_eq!(message, "Not implemented: --row_cache_size=1: there is no row cache");
     assert!(values("--row_cache_size=0 --use_plain_table=false --mix_get_ratio=1.0").is_ok());
     let message = values("--mmap_write=1").unwrap_err();
-    assert!(message.starts_with("Not implemented: --mmap_write=1: of the option allow_mmap_writes only"), "{message}");
+    assert!(
+        message.starts_with("Not implemented: --mmap_write=true: of the option allow_mmap_writes only"),
+        "{message}"
+    );
     assert!(values("--wal_ttl_seconds=9 --wal_size_limit_MB=1").is_ok());
     assert!(values("--mmap_write=0 --blob_garbage_collection_age_cutoff=0.25").is_ok());
     for flag in table().iter().filter(|flag| matches!(flag.effect, Effect::Refused(_) | Effect::Inert(..))) {

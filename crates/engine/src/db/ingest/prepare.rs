@@ -185,7 +185,7 @@ fn read_file(core: &DbCore, family: &PreparedFamily<'_>, path: &Path) -> Result<
         external_path: path.to_path_buf(),
         number: FileNumber(0),
         size_bytes,
-        incoming: Incoming { range, passed },
+        incoming: Incoming { range, passed, kept },
         properties: Arc::clone(table.properties()),
         number_offset,
         kept,
@@ -333,7 +333,8 @@ fn kept_numbers(table: &Table) -> Result<(SequenceNumber, SequenceNumber)> {
     for fragment in table.range_tombstones().iter().flat_map(|tombstones| tombstones.iter()) {
         fragment.sequences.iter().copied().for_each(&mut note);
     }
-    if largest >= MAX_SEQUENCE_NUMBER {
+    // What is written later has larger ones.
+    if largest.0 > MAX_SEQUENCE_NUMBER.0 / 2 {
         return Err(Error::corruption(format!("sequence number {largest} is out of range")));
     }
     Ok((smallest.min(largest), largest))

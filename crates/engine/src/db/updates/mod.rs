@@ -12,8 +12,9 @@
 //!
 //! Invariants:
 //! - A batch is given when every reader of the database sees it, never before, and never a part of it.
-//! - What a log holds behind its bound is not given: a write that failed, or what a recovery gave up. The bound is what
-//!   the next log with a record says of the logs before it, or the number before its first batch.
+//! - What a log holds behind its bound is not given: a write that failed, or what a recovery gave up. The bound is the
+//!   least of what later logs say of those before them (or the number before their first batch), and of what was the
+//!   last that counted when the log was switched away from, which is known when the next one is gone.
 //! - Every look takes, in this order: the number that readers see; the view of the logs, for which what waits for a
 //!   flush is written; the names of the files; their heads. Whatever has a number up to the first is in a file of the
 //!   third, or in no log.
@@ -218,6 +219,8 @@ impl WalIterator {
                 }
                 // The look came behind the number: what is not there now will never be.
                 let is_missing = self.wanted <= self.visible && (self.has_begun || self.is_exact);
+                // Closing takes the log that is being written away.
+                files::check_readable(&self.core)?;
                 return if is_missing { Err(self.missing(None)) } else { Ok(None) };
             };
             match self.place(&record)? {
@@ -253,6 +256,7 @@ impl WalIterator {
             }
             // What is before it would have been read before it.
             let is_missing = is_gap && self.wanted <= self.visible;
+            files::check_readable(&self.core)?;
             return if is_missing { Err(self.missing(Some(first))) } else { Ok(Place::Later) };
         }
         if !self.has_begun && last < self.wanted {
@@ -334,12 +338,14 @@ impl WalIterator {
 
     fn set_bound(&mut self) -> Result<()> {
         self.bound = self.visible.min(self.view.last_logged);
+        let ended_with = self.core.writes.logs().ended_with(self.at);
+        self.bound = self.bound.min(ended_with.unwrap_or(self.bound));
+        // Of all of them: a recovery that stopped in an earlier one began the log that says the least.
         for index in 0..self.logs.len() {
             if self.logs[index].number > self.at
                 && let Some(bound) = files::head(&self.core, &mut self.logs, index)?.bound_of_earlier()
             {
-                self.bound = self.visible.min(bound);
-                break;
+                self.bound = self.bound.min(bound);
             }
         }
         Ok(())
