@@ -290,7 +290,7 @@ fn a_table_is_written_from_lines_and_taken_in() {
     assert!(printed(&written).contains(&format!("external SST file written to {table_text}")));
     assert!(String::from_utf8_lossy(&written.stderr).contains("1 bad lines ignored"));
     assert!(printed(&on(&database, &["ingest_extern_sst", &table_text])).contains("external SST files ingested"));
-    assert_eq!(printed(&on(&database, &["scan"])), "a ==> 1\nb ==> new\nd ==> 4\n");
+    assert_eq!(printed(&on(&database, &["scan"])), "a : 1\nb : new\nd : 4\n");
     assert!(table.exists());
 
     // What is out of order, what is of another family, and what is not allowed.

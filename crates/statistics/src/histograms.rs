@@ -102,9 +102,9 @@ measures! {
             "reads of scans and batches are made by other rules; the property `ferrock.io` counts them",
         BlockKeyDistributionCv "rocksdb.block.key.distribution.cv" zero "not counted",
         IngestExternalFilePrepareTime "rocksdb.ingest.external.file.prepare.micros" counts
-            "Time to read files from outside and to bring them into the database.",
+            "Microseconds to read files from outside and to bring them into the database.",
         IngestExternalFileRunTime "rocksdb.ingest.external.file.run.micros" counts
-            "Time to make files from outside part of the tree.",
+            "Microseconds to make files from outside part of the tree.",
         RateLimiterWaitMicrosRead "rocksdb.rate.limiter.wait.micros.read" zero "not counted",
         RateLimiterWaitMicrosWrite "rocksdb.rate.limiter.wait.micros.write" zero "not counted",
         FlushMemtableMemoryBytes "rocksdb.flush.memtable.memory.bytes" counts "Memory of the memtables of a flush.",

@@ -446,7 +446,7 @@ fn tables_are_opened_at_once_or_by_the_first_read() {
 fn checksums_of_blocks_are_compared_in_pieces_as_large_as_is_said() {
     let reads = |verify_checksums_readahead_size| {
         let mut rig = Rig::new();
-        rig.family.compression = ferrock::options::CompressionType::None;
+        rig.family.compression = ferrock::options::CompressionType::NoCompression;
         let path = rig.file("table", 0..900, &"value".repeat(20));
         rig.file_system.set_read_logging(true);
         let verify_checksums_before_ingest = verify_checksums_readahead_size > 0;
