@@ -49,7 +49,7 @@ fn path_text(path: &Path) -> Result<std::ffi::CString, String> {
 }
 
 impl Database {
-    /// Makes a checkpoint in a directory that does not exist. Memtables are flushed first where logs have so many bytes.
+    /// Makes a checkpoint in a directory that does not exist. Memtables are flushed where logs have so many bytes.
     ///
     /// # Errors
     /// The library's message; an older library has no checkpoints.

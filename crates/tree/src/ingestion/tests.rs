@@ -77,7 +77,7 @@ fn incoming(random: &mut Random, version: &Version) -> Incoming {
     let order = version.comparator().user();
     let touched = version.files().filter(|(_, file)| range.overlaps(order, file));
     let passed = touched.map(|(_, file)| file.number).filter(|_| random.one_in(3)).collect();
-    Incoming { range, passed }
+    Incoming { range, passed, kept: None }
 }
 
 /// What stands in the way of a file at a level: a boundary, and a key or a compaction.
