@@ -109,10 +109,12 @@ impl BackupEngine {
     /// # Errors
     /// `Busy` while another engine writes to the directory; those of reading it.
     fn exclude_removals(&self) -> Result<Option<Box<dyn FileLock>>> {
-        let files = &*self.options.backup_file_system;
-        let lock = match files.lock_file(&self.path(file_name::LOCK)) {
-            Err(error) if error.kind() == ErrorKind::Busy => return Err(error),
-            lock => lock.ok(),
+        let (files, path) = (&*self.options.backup_file_system, self.path(file_name::LOCK));
+        // An engine that only reads makes no file; one that has ever written has left this one.
+        let may_lock = !self.is_read_only || files.exists(&path).unwrap_or(false);
+        let lock = match may_lock.then(|| files.lock_file(&path)) {
+            Some(Err(error)) if error.kind() == ErrorKind::Busy => return Err(error),
+            lock => lock.and_then(Result::ok),
         };
         if !self.is_read_only {
             self.state.write().catalog.refresh(files, &self.options.backup_dir)?;

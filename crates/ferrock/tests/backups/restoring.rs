@@ -253,3 +253,26 @@ fn a_backup_without_some_files_is_restored_where_they_are() {
     engine.restore_db_from_backup(id, TARGET, TARGET, &mode).unwrap();
     assert_eq!(contents_at(&world.files, TARGET).unwrap(), expected);
 }
+
+/// Another engine may be about to remove the backup.
+#[test]
+fn a_directory_that_is_written_to_is_not_restored_from() {
+    let world = World::new();
+    world.write(0..20, "one");
+    let engine = world.engine();
+    let id = world.back_up(&engine);
+    let lock = Path::new(BACKUPS).join("LOCK");
+    let held = world.files.lock_file(&lock).unwrap();
+    let readers = [BackupEngine::open_read_only(engine_options(&world.files)).unwrap(), engine];
+    for engine in &readers {
+        let error = engine.restore_db_from_backup(id, TARGET, TARGET, &RestoreOptions::default()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
+        assert!(!world.files.exists(&Path::new(TARGET).join("CURRENT")).unwrap());
+    }
+    drop(held);
+    assert_eq!(restored(&readers[1], &world.files, id), world.contents());
+    // One that only reads makes no LOCK.
+    world.files.remove_file(&lock).unwrap();
+    assert_eq!(restored(&readers[0], &world.files, id), world.contents());
+    assert!(!world.files.exists(&lock).unwrap());
+}
