@@ -12,7 +12,7 @@
 
 use crate::options::InfoLogLevel;
 use ferrock_base::byte_text::to_bytes;
-use ferrock_base::clock::Clock;
+use ferrock_base::clock::{Clock, Utc};
 use ferrock_format::file_name;
 use ferrock_vfs::{FileSystem, WritableFile, WritableOptions, WritePurpose};
 use parking_lot::Mutex;
@@ -174,22 +174,8 @@ impl InfoLog {
 
 /// `YYYY/MM/DD-HH:MM:SS.micros` in UTC.
 fn timestamp(unix_us: u64) -> String {
-    let (seconds, micros) = (unix_us / 1_000_000, unix_us % 1_000_000);
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = civil_from_days(days);
-    format!("{year:04}/{month:02}/{day:02}-{:02}:{:02}:{:02}.{micros:06}", second / 3600, second / 60 % 60, second % 60)
-}
-
-/// Gregorian date of a day since 1970, by the era arithmetic in which years begin in March.
-fn civil_from_days(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_index = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_index + 2) / 5 + 1;
-    let month = if month_index < 10 { month_index + 3 } else { month_index - 9 };
-    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
+    let Utc { year, month, day, hour, minute, second } = Utc::of_unix_seconds((unix_us / 1_000_000).cast_signed());
+    format!("{year:04}/{month:02}/{day:02}-{hour:02}:{minute:02}:{second:02}.{:06}", unix_us % 1_000_000)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::{DbCore, auto_resume, cleanup, compact, direct_writes, flush, options_file, properties, remote, write};
 use crate::column_family::ColumnFamilyData;
 use crate::files::Awaited;
-use crate::jobs::{IdleWait, Job, JobHost, PickedCompaction, Places, StoppedBy, Wanted};
+use crate::jobs::{IdleWait, Job, JobHost, PickedCompaction, Places, Wanted};
 use crate::options::WaitForCompactOptions;
 use ferrock_base::Result;
 use ferrock_options::{AwaitsTask, FlushReason};
@@ -75,7 +75,7 @@ pub(super) fn wait_for_compact(core: &DbCore, options: &WaitForCompactOptions) -
         deadline_us: (timeout_us > 0).then(|| clock.monotonic_us().saturating_add(timeout_us)),
     };
     if options.flush || (options.close_db && is_flush_owed(core)) {
-        flush_all(core, FlushReason::ManualFlush)?;
+        flush::flush_all(core, FlushReason::ManualFlush)?;
     }
     core.jobs.wait_until_idle(clock, wait)?;
     // A compaction's thread removes the inputs after the scheduler has counted the job as ended.
@@ -90,7 +90,7 @@ pub(super) fn cancel_all_background_work(core: &DbCore, wait: bool) -> Result<()
     core.events.tell_shutdown();
     core.jobs.end_all_pauses();
     if !core.jobs.is_canceled() && is_flush_owed(core) {
-        flush_all(core, FlushReason::ShutDown)?;
+        flush::flush_all(core, FlushReason::ShutDown)?;
     }
     // A writer must not wait for what never comes.
     core.writes.controller().end_delays();
@@ -110,11 +110,6 @@ fn is_flush_owed(core: &DbCore) -> bool {
     (has_unlogged || direct_writes::has_files(core)) && !core.jobs.has_error()
 }
 
-fn flush_all(core: &DbCore, reason: FlushReason) -> Result<()> {
-    let ids: Vec<u32> = core.families.load().iter().map(|data| data.id).collect();
-    flush::flush_families(core, &ids, &flush::at_once(), StoppedBy::Closing, reason)
-}
-
 /// Ends the database: no new work, wait for what runs, flush what no log has, close the log, give up the lock.
 pub(super) fn close(core: &DbCore) -> Result<()> {
     if core.jobs.is_read_only() || core.jobs.is_closing() {
@@ -126,7 +121,7 @@ pub(super) fn close(core: &DbCore) -> Result<()> {
     core.jobs.end_all_pauses();
     let mut result = Ok(());
     if !core.jobs.is_canceled() && is_flush_owed(core) {
-        result = flush_all(core, FlushReason::ShutDown);
+        result = flush::flush_all(core, FlushReason::ShutDown);
     }
     // Writers that are in the queue finish; those that come later are refused.
     if !write::exclusively(core, || core.jobs.begin_closing()).unwrap_or(false) {

@@ -360,6 +360,18 @@ pub(super) fn at_once() -> FlushOptions {
     FlushOptions { allow_write_stall: true, ..FlushOptions::default() }
 }
 
+/// Puts everything that memtables hold into tables.
+pub(super) fn flush_all(core: &DbCore, reason: FlushReason) -> Result<()> {
+    loop {
+        let ids: Vec<u32> = core.families.load().iter().map(|family| family.id).collect();
+        match flush_families(core, &ids, &at_once(), StoppedBy::Closing, reason) {
+            // A family was dropped meanwhile.
+            Err(error) if error.kind() == ErrorKind::ColumnFamilyDropped => {}
+            outcome => return outcome,
+        }
+    }
+}
+
 /// Switches the memtables of `ids` and, when asked to wait, returns when what they held is in tables. With
 /// `atomic_flush` these are all families, whichever are named.
 pub(super) fn flush_families(

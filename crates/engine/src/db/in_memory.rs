@@ -11,11 +11,12 @@
 //! that come meanwhile a prefix. The bytes of the copy are shared until either side changes them, so writers wait for a
 //! moment only.
 
-use super::{ColumnFamilyDescriptor, DbCore, open, storage_info, write};
+use super::{ColumnFamilyDescriptor, DbCore, flush, open, write};
 use crate::column_family::ColumnFamily;
 use crate::options::{DbOptions, load_latest};
 use ferrock_base::{Error, Result};
 use ferrock_format::file_name::{self, FileKind};
+use ferrock_options::FlushReason;
 use ferrock_tree::places::is_same;
 use ferrock_vfs::{FileSystem, MemoryFileSystem, WritableOptions, copy_file, default_file_system};
 use std::path::Path;
@@ -62,7 +63,7 @@ pub(crate) fn save(core: &Arc<DbCore>, directory: &Path) -> Result<()> {
         let message = format!("save_to: the directory is not empty: it has {name}");
         return Err(Error::invalid_argument(message).in_file(directory));
     }
-    storage_info::flush_all(core)?;
+    flush::flush_all(core, FlushReason::GetLiveFiles)?;
     let copy = write::exclusively(core, || {
         // No job changes the MANIFEST meanwhile. What runs may add files that it does not name; opening removes them.
         let _installs = core.installs.lock();

@@ -23,9 +23,8 @@
 
 use super::{DbCore, flush, options_file};
 use crate::column_family::FamilyMap;
-use crate::jobs::StoppedBy;
 use crate::options::Temperature;
-use ferrock_base::{ErrorKind, FileNumber, Result};
+use ferrock_base::{FileNumber, Result};
 use ferrock_format::current_file::encode_current;
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_options::FlushReason;
@@ -115,7 +114,7 @@ pub(super) fn live_files_storage_info(
 ) -> Result<Vec<LiveFileStorageInfo>> {
     core.jobs.check_open()?;
     if is_flush_wanted(core, options.wal_size_for_flush) {
-        flush_all(core)?;
+        flush::flush_all(core, FlushReason::GetLiveFiles)?;
     }
     // Closing takes the log that is being written away, and waits for this.
     let _open = core.jobs.hold_open()?;
@@ -127,7 +126,7 @@ pub(super) fn live_files_storage_info(
         let _installs = core.installs.lock();
         let manifest = core.versions.manifest_to_copy()?;
         add_tables(core, &core.families.load(), &manifest, options, &mut list);
-        add_logs(core, &manifest, &mut list);
+        add_logs(core, &manifest, &mut list)?;
         add_blobs_of_memtables(core, &manifest, &mut list)?;
         manifest
     };
@@ -155,18 +154,6 @@ fn order_of(kind: FileKind) -> u8 {
 fn is_flush_wanted(core: &DbCore, wal_size_for_flush: u64) -> bool {
     wal_size_for_flush != u64::MAX
         && (core.writes.has_unlogged_writes() || core.writes.logs().size().bytes >= wal_size_for_flush)
-}
-
-/// Puts everything that memtables hold into tables.
-pub(super) fn flush_all(core: &DbCore) -> Result<()> {
-    loop {
-        let ids: Vec<u32> = core.families.load().iter().map(|family| family.id).collect();
-        match flush::flush_families(core, &ids, &flush::at_once(), StoppedBy::Closing, FlushReason::GetLiveFiles) {
-            // A family was dropped meanwhile.
-            Err(error) if error.kind() == ErrorKind::ColumnFamilyDropped => {}
-            outcome => return outcome,
-        }
-    }
 }
 
 fn add_tables(
@@ -215,14 +202,15 @@ fn add_version<'a>(
     }
 }
 
-fn add_logs(core: &DbCore, manifest: &ManifestToCopy, list: &mut Vec<LiveFileStorageInfo>) {
-    let needed = core.writes.logs().live().into_iter().filter(|log| log.number >= manifest.oldest_needed_log);
+fn add_logs(core: &DbCore, manifest: &ManifestToCopy, list: &mut Vec<LiveFileStorageInfo>) -> Result<()> {
+    let needed = core.writes.logs().live()?.into_iter().filter(|log| log.number >= manifest.oldest_needed_log);
     for log in needed {
         let (directory, name) = (core.files.places().log_directory(), file_name::log(log.number));
         let file = LiveFileStorageInfo::new(directory, name, FileKind::Log, log.number, log.size_bytes);
         // Also one that is written no more may have space that was reserved behind its records.
         list.push(file.growing());
     }
+    Ok(())
 }
 
 /// Values that logs refer to: the operating system has them before the log has the reference.

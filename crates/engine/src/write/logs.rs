@@ -212,7 +212,10 @@ impl Logs {
     }
 
     /// Every log that is still needed, oldest first. What waits for a flush is not counted.
-    pub(crate) fn live(&self) -> Vec<LiveLog> {
+    ///
+    /// # Errors
+    /// `ShutdownInProgress` when they were closed.
+    pub(crate) fn live(&self) -> Result<Vec<LiveLog>> {
         self.wal.lock().live_logs()
     }
 
@@ -224,11 +227,12 @@ impl Logs {
     /// The logs that are still needed, for a reader: what waited for a flush is in the file then.
     ///
     /// # Errors
-    /// That of the flush. A log that failed before is no error: nothing waits for it any more.
+    /// That of the flush. A log that failed before is no error: nothing waits for it any more. `ShutdownInProgress`
+    /// when the logs were closed.
     pub(crate) fn view(&self) -> Result<LogsView> {
         let mut wal = self.wal.lock();
         wal.flush_for_reader()?;
-        Ok(LogsView { logs: wal.live_logs(), last_logged: wal.last_logged() })
+        Ok(LogsView { logs: wal.live_logs()?, last_logged: wal.last_logged() })
     }
 
     /// The last sequence number that counts in a log which is written no more; `None` where that is not known.
@@ -269,7 +273,7 @@ fn size_of(wal: &Wal) -> LogSize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ferrock_base::Temperature;
+    use ferrock_base::{ErrorKind, Temperature};
     use ferrock_format::write_batch::WriteBatch;
     use ferrock_vfs::{CrashPolicy, MemoryFileSystem, read_file};
     use ferrock_vfs::{Fault, FaultInjectionFileSystem, FaultRule, OperationKind};
@@ -426,6 +430,48 @@ mod tests {
         assert_eq!(logs.release_before(FileNumber(2)), [FileNumber(1)]);
         logs.prove(SequenceNumber(3)).unwrap();
         logs.sync_closed().unwrap();
+    }
+
+    /// A reader that comes behind the close is told so: without the log that was written last the others look whole.
+    #[test]
+    fn closed_logs_are_not_listed() {
+        let logs = logs(Arc::new(MemoryFileSystem::new()));
+        append(&logs, 1).unwrap();
+        logs.switch_if_used(|| FileNumber(2)).unwrap();
+        append(&logs, 2).unwrap();
+        let numbers = |logs: Vec<LiveLog>| logs.iter().map(|log| log.number.0).collect::<Vec<_>>();
+        assert_eq!(numbers(logs.live().unwrap()), [1, 2]);
+        assert_eq!(numbers(logs.view().unwrap().logs), [1, 2]);
+        logs.close().unwrap();
+        assert_eq!(logs.live().unwrap_err().kind(), ErrorKind::ShutdownInProgress);
+        assert_eq!(logs.view().unwrap_err().kind(), ErrorKind::ShutdownInProgress);
+    }
+
+    #[test]
+    fn where_a_log_ended_is_known_when_the_next_one_is_gone() {
+        let logs = logs(Arc::new(MemoryFileSystem::new()));
+        for (number, next) in [(1, 2), (2, 3), (3, 4)] {
+            let appended = append(&logs, number).unwrap();
+            if number == 2 {
+                logs.take_back(&appended);
+            }
+            logs.switch_if_used(|| FileNumber(next)).unwrap();
+        }
+        let ends = || (0..5).map(|log| logs.ended_with(FileNumber(log)).map(|last| last.0)).collect::<Vec<_>>();
+        // The second one has a record that was taken back, and log 0 is of an earlier open.
+        let expected = [Some(0), Some(1), Some(1), Some(3), None];
+        assert_eq!(ends(), expected);
+        assert_eq!(logs.release_before(FileNumber(4)).len(), 3);
+        assert_eq!(ends(), expected);
+        let begun = |number| FileNumber(10 + number);
+        for number in 0..5000 {
+            append(&logs, 10 + number).unwrap();
+            logs.switch_if_used(|| begun(number)).unwrap();
+            logs.release_before(begun(number));
+        }
+        // Of an old one it is not known any more, of those before this open it is.
+        assert_eq!([0, 2].map(|log| logs.ended_with(FileNumber(log)).map(|last| last.0)), [Some(0), None]);
+        assert_eq!(logs.ended_with(begun(4998)), Some(SequenceNumber(5009)));
     }
 
     /// A log whose bytes are durable and whose name is not: a flush that comes behind the sync that failed makes it so.

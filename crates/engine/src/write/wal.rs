@@ -26,6 +26,7 @@ use ferrock_format::write_batch::{HEADER_SIZE_BYTES, Record, WriteBatch, WriteBa
 use ferrock_tree::places::FilePlaces;
 use ferrock_vfs::{FileSystem, WritableFile, WritableOptions, WritePurpose};
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -182,17 +183,14 @@ pub(super) struct Wal {
     is_directory_synced: bool,
     /// The newest sequence number that is in a log, or was made needless by a table.
     last_logged: SequenceNumber,
-    /// What that was when each log began.
+    /// What that was when each log began: the first of this open, those that are needed, and the newest before them, up
+    /// to [`MOST_BEGINS`]. A reader of a log learns from it what a failed write left behind, also when the next log is
+    /// gone.
     began_after: BTreeMap<FileNumber, SequenceNumber>,
-    /// What that was when each log was switched away from, of the newest [`MOST_ENDS`]. A reader of a log learns from
-    /// it what a failed write left behind, also when the next log is gone.
-    ended_with: BTreeMap<FileNumber, SequenceNumber>,
-    /// The first log of this open, and what that was then: of the logs before it nothing more counts.
-    opened: Option<(FileNumber, SequenceNumber)>,
 }
 
-/// Logs of which it is known where they ended. An iterator that is further behind goes by what the files say.
-const MOST_ENDS: usize = 4096;
+/// Begins of logs that are kept. A reader that is further behind goes by what the files say.
+const MOST_BEGINS: usize = 4096;
 
 impl Wal {
     pub(super) fn new(manual_flush: bool) -> Self {
@@ -204,8 +202,6 @@ impl Wal {
             is_directory_synced: true,
             last_logged: SequenceNumber(0),
             began_after: BTreeMap::new(),
-            ended_with: BTreeMap::new(),
-            opened: None,
         }
     }
 
@@ -263,12 +259,7 @@ impl Wal {
     pub(super) fn switch(&mut self, log: OpenLog) {
         self.is_directory_synced = false;
         self.began_after.insert(log.number, self.last_logged);
-        self.opened.get_or_insert((log.number, self.last_logged));
         if let Some(mut old) = self.current.replace(log) {
-            self.ended_with.insert(old.number, self.last_logged);
-            while self.ended_with.len() > MOST_ENDS {
-                self.ended_with.pop_first();
-            }
             self.older.push_back(LiveLog { number: old.number, size_bytes: old.size_bytes() });
             if old.is_synced {
                 let _ = old.file.close();
@@ -336,9 +327,13 @@ impl Wal {
     }
 
     /// The logs that are still needed, oldest first.
-    pub(super) fn live_logs(&self) -> Vec<LiveLog> {
-        let current = self.current.as_ref().map(|log| LiveLog { number: log.number, size_bytes: log.file.size() });
-        self.older.iter().copied().chain(current).collect()
+    ///
+    /// # Errors
+    /// `ShutdownInProgress` when they were closed: the current one is not among them any more.
+    pub(super) fn live_logs(&self) -> Result<Vec<LiveLog>> {
+        let current = self.current.as_ref().ok_or_else(no_log)?;
+        let current = LiveLog { number: current.number, size_bytes: current.file.size() };
+        Ok(self.older.iter().copied().chain([current]).collect())
     }
 
     /// Makes the current log durable, unless logs before it are not.
@@ -379,13 +374,20 @@ impl Wal {
 
     /// The last sequence number that counts in a log which is written no more; `None` where that is not known.
     pub(super) fn ended_with(&self, number: FileNumber) -> Option<SequenceNumber> {
-        let before_open = self.opened.filter(|(first, _)| number < *first).map(|(_, last)| last);
-        self.ended_with.get(&number).copied().or(before_open)
+        let first = *self.began_after.first_key_value()?.0;
+        let is_next_known = number < first || self.began_after.contains_key(&number);
+        let mut later = self.began_after.range((Excluded(number), Unbounded));
+        later.next().filter(|_| is_next_known).map(|(_, last)| *last)
     }
 
     /// Forgets the logs before `number` and returns their numbers: no family needs them.
     pub(super) fn release_before(&mut self, number: FileNumber) -> Vec<FileNumber> {
-        self.began_after = self.began_after.split_off(&number);
+        // The first says where the logs before this open ended.
+        while self.began_after.len() > MOST_BEGINS
+            && let Some(second) = self.began_after.keys().nth(1).copied().filter(|second| *second < number)
+        {
+            self.began_after.remove(&second);
+        }
         let mut released = Vec::new();
         while let Some(log) = self.older.front().copied().filter(|log| log.number < number) {
             self.older.pop_front();

@@ -141,6 +141,9 @@ pub(super) fn view(core: &DbCore) -> Result<LogsView> {
         return Ok(LogsView { logs: Vec::new(), last_logged: core.visible() });
     }
     core.writes.logs().view().inspect_err(|error| {
+        if error.kind() == ErrorKind::ShutdownInProgress {
+            return;
+        }
         core.jobs.set_error(Reason::Write, error);
         core.events.tell_collected();
     })

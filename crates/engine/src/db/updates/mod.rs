@@ -219,8 +219,6 @@ impl WalIterator {
                 }
                 // The look came behind the number: what is not there now will never be.
                 let is_missing = self.wanted <= self.visible && (self.has_begun || self.is_exact);
-                // Closing takes the log that is being written away.
-                files::check_readable(&self.core)?;
                 return if is_missing { Err(self.missing(None)) } else { Ok(None) };
             };
             match self.place(&record)? {
@@ -256,7 +254,6 @@ impl WalIterator {
             }
             // What is before it would have been read before it.
             let is_missing = is_gap && self.wanted <= self.visible;
-            files::check_readable(&self.core)?;
             return if is_missing { Err(self.missing(Some(first))) } else { Ok(Place::Later) };
         }
         if !self.has_begun && last < self.wanted {
