@@ -224,7 +224,7 @@ impl<'a> Checkpoint<'a> {
 /// What is written in place of the bytes of a file.
 fn contents_of(files: &dyn FileSystem, file: &LiveFileStorageInfo) -> Result<Option<Vec<u8>>> {
     if file.kind == FileKind::Options {
-        return read_file(files, &file.path()).map(|text| Some(options_of_copy(&text)));
+        return read_file(files, &file.path()).map(|text| Some(options_of_copy(&text, None)));
     }
     Ok(file.replacement_contents.clone())
 }

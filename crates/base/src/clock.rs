@@ -1,6 +1,9 @@
 //! Clocks that tests can control.
 
 mod ticks;
+mod utc;
+
+pub use utc::Utc;
 
 use parking_lot::{Condvar, Mutex};
 use std::fmt;

@@ -3,7 +3,6 @@
 use crate::db::rocksdb_t;
 use crate::handle::{borrow, borrow_or, give};
 use crate::memory::put;
-use ferrock::options::Temperature;
 use ferrock::{FileKind, LiveFileStorageInfo, LiveFilesStorageOptions};
 use std::ffi::{CString, c_char, c_int, c_uchar};
 use std::os::unix::ffi::OsStrExt;
@@ -65,11 +64,6 @@ fn number_of(kind: FileKind) -> c_int {
         FileKind::Blob => 10,
         _ => 5,
     }
-}
-
-/// RocksDB's number of a temperature.
-fn temperature_of(temperature: Temperature) -> c_int {
-    c_int::from(temperature as u8)
 }
 
 /// A file of a list; `None` behind the last.
@@ -163,7 +157,7 @@ c_functions! {
         index: usize,
     ) -> c_int {
         // SAFETY: the contract.
-        unsafe { file(info, index) }.map_or(0, |file| temperature_of(file.info.temperature))
+        unsafe { file(info, index) }.map_or(0, |file| c_int::from(file.info.temperature as u8))
     }
 
     /// The checksum of a file; empty where none is known.

@@ -11,6 +11,7 @@ use ferrock::backup::{
     RestoreMode, RestoreOptions,
 };
 use ferrock::{Db, DbOptions, ErrorKind, options};
+use ferrock_base::clock::Utc;
 use ferrock_format::file_name;
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
@@ -339,16 +340,7 @@ fn print(infos: &[BackupInfo], damaged: &[Damaged], removed: Option<&RemovalRepo
 
 /// Seconds since 1970 as a date and a time.
 fn utc(seconds: i64) -> String {
-    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // The calendar counted from the first of March of year 0, in eras of 400 years.
-    let days = days + 719_468;
-    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let (day, month) = (day - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
-    let year = year + era * 400 + i64::from(month <= 2);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    let Utc { year, month, day, hour, minute, second } = Utc::of_unix_seconds(seconds);
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 

@@ -25,7 +25,6 @@ use crate::places::options_of_copy;
 use ferrock_base::checksum::crc32c;
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_format::file_name::{self, FileKind};
-use ferrock_format::options_file::value::escape;
 use ferrock_vfs::{FileLock, FileSystem, read_file};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -234,28 +233,11 @@ impl BackupEngine {
                 let what = format!("the checksum is {found:#010x} and must be {expected:#010x}");
                 return Err(Error::corruption(what).in_file(&file.from));
             }
-            transfer.source = Source::Contents(options_for(&text, target));
+            transfer.source = Source::Contents(options_of_copy(&text, target.has_own_logs().then_some(target.wal_dir)));
             transfer.crc32c = None;
         }
         Ok(transfer)
     }
-}
-
-/// The text of an OPTIONS file for the directories that a database is restored to.
-fn options_for(text: &[u8], target: &Target) -> Vec<u8> {
-    let text = options_of_copy(text);
-    let wal_dir = target.wal_dir.to_str().filter(|_| target.has_own_logs());
-    let Some(wal_dir) = wal_dir else { return text };
-    let mut placed = Vec::with_capacity(text.len() + wal_dir.len());
-    for line in text.split_inclusive(|byte| *byte == b'\n') {
-        let end = line.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
-        placed.extend_from_slice(&line[..end]);
-        if line[..end].trim_ascii() == b"wal_dir=" {
-            placed.extend_from_slice(escape(wal_dir).as_bytes());
-        }
-        placed.extend_from_slice(&line[end..]);
-    }
-    placed
 }
 
 fn remove_if_there(files: &dyn FileSystem, path: &Path) -> Result<()> {

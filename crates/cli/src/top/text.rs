@@ -1,6 +1,7 @@
 //! Numbers as texts for people.
 
 use crate::output;
+use ferrock_base::clock::Utc;
 
 /// What stands for a number that is not known.
 pub(crate) const UNKNOWN: &str = "–";
@@ -49,8 +50,8 @@ pub(crate) fn share(part: f64, whole: f64) -> String {
 
 /// The time of day.
 pub(crate) fn clock(unix_us: u64) -> String {
-    let seconds = unix_us / 1_000_000 % 86_400;
-    format!("{:02}:{:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60, seconds % 60)
+    let Utc { hour, minute, second, .. } = Utc::of_unix_seconds((unix_us / 1_000_000).cast_signed());
+    format!("{hour:02}:{minute:02}:{second:02} UTC")
 }
 
 #[cfg(test)]
