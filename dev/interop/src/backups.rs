@@ -8,9 +8,8 @@
 //! ```
 
 use crate::engine::Outcome;
-use crate::fetch::Fetched;
 use crate::random::Random;
-use crate::runner::{in_parallel, run_self};
+use crate::seeds::Suite;
 use ferrock::backup::{
     BackupEngine, BackupEngineOptions, Checkpoint, CreateBackupOptions, RestoreMode, RestoreOptions, ShareFilesNaming,
 };
@@ -18,7 +17,6 @@ use ferrock::{Db, DbOptions, ReadOptions};
 use ferrock_c_library::{BackupHow, Backups, Database, Functions};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 const TURNS: u64 = 5;
@@ -32,38 +30,13 @@ const MODES: [(i32, RestoreMode); 3] = [
 
 type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// What became of a seed.
-pub struct BackupsResult {
-    pub seed: u64,
-    /// How many restores were compared.
-    pub outcome: Outcome<u64>,
-}
-
-/// Each seed in a process of its own.
-pub fn run(fetched: &Fetched, scratch: &Path, seeds: RangeInclusive<u64>) -> Vec<BackupsResult> {
-    let seeds: Vec<u64> = seeds.collect();
-    in_parallel("backups", &seeds, |&seed| BackupsResult { seed, outcome: run_one(fetched, scratch, seed) })
-}
-
-fn run_one(fetched: &Fetched, scratch: &Path, seed: u64) -> Outcome<u64> {
-    let directory = scratch.join(seed.to_string());
-    let _ = std::fs::remove_dir_all(&directory);
-    std::fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-    let arguments = ["backups-case", "--seed", &seed.to_string(), "--directory"].map(str::to_owned);
-    let places = [directory.display().to_string(), "--library".to_owned(), fetched.current.display().to_string()];
-    let ended = run_self(&[&arguments[..], &places].concat())?;
-    let said = ended.lines.last().cloned().unwrap_or_default();
-    match (said["failure"].as_str(), said["restores"].as_u64()) {
-        (None, Some(restores)) if ended.status.success() => {
-            let _ = std::fs::remove_dir_all(&directory);
-            Ok(restores)
-        }
-        (failure, _) => {
-            let (failure, directory) = (failure.unwrap_or(&ended.errors), directory.display());
-            Err(format!("{failure}; `interop backups --seeds {seed}` plays it again; directory: {directory}"))
-        }
-    }
-}
+/// How the cases are played and told of.
+pub const SUITE: Suite = Suite {
+    name: "backups",
+    case: "backups-case",
+    counted: "restores",
+    means: "by Ferrock and RocksDB of backups by both",
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {

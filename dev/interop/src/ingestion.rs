@@ -9,15 +9,13 @@
 //! What must be there is kept in a sorted map. Values are numbers of eight bytes, which the merge operator adds.
 
 use crate::engine::Outcome;
-use crate::fetch::Fetched;
 use crate::random::Random;
-use crate::runner::{in_parallel, run_self};
+use crate::seeds::Suite;
 use ferrock::{ColumnFamilyOptions, Db, DbOptions, IngestExternalFileOptions, SstFileReader, SstFileWriter};
 use ferrock_base::merge::UInt64Add;
 use ferrock_c_library::{Database, Functions, IngestHow, TableEntry};
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -30,39 +28,9 @@ const OPTIONS: &str = "create_if_missing=true;merge_operator=uint64add;write_buf
 
 type Rows = BTreeMap<Vec<u8>, u64>;
 
-/// What became of a seed.
-pub struct IngestionResult {
-    pub seed: u64,
-    /// How many tables were ingested.
-    pub outcome: Outcome<u64>,
-}
-
-/// Each seed in a process of its own.
-pub fn run(fetched: &Fetched, scratch: &Path, seeds: RangeInclusive<u64>) -> Vec<IngestionResult> {
-    let seeds: Vec<u64> = seeds.collect();
-    in_parallel("ingestions", &seeds, |&seed| IngestionResult { seed, outcome: run_one(fetched, scratch, seed) })
-}
-
-fn run_one(fetched: &Fetched, scratch: &Path, seed: u64) -> Outcome<u64> {
-    let directory = scratch.join(seed.to_string());
-    let _ = std::fs::remove_dir_all(&directory);
-    std::fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-    let arguments = ["ingestion-case", "--seed", &seed.to_string(), "--directory"].map(str::to_owned);
-    let places = [directory.display().to_string(), "--library".to_owned(), fetched.current.display().to_string()];
-    let ended = run_self(&[&arguments[..], &places].concat())?;
-    let said = ended.lines.last().cloned().unwrap_or_default();
-    match (said["failure"].as_str(), said["tables"].as_u64()) {
-        (None, Some(tables)) if ended.status.success() => {
-            let _ = std::fs::remove_dir_all(&directory);
-            Ok(tables)
-        }
-        (failure, _) => {
-            let failure = failure.unwrap_or(&ended.errors);
-            let place = directory.display();
-            Err(format!("{failure}; `interop ingestions --seeds {seed}` plays it again; directory: {place}"))
-        }
-    }
-}
+/// How the cases are played and told of.
+pub const SUITE: Suite =
+    Suite { name: "ingestions", case: "ingestion-case", counted: "tables", means: "of both were taken in by both" };
 
 fn text(error: ferrock::Error) -> String {
     format!("Ferrock: {error}")

@@ -27,6 +27,7 @@ mod remote;
 mod report;
 mod rewritings;
 mod runner;
+mod seeds;
 mod settings;
 mod tables;
 mod updates;
@@ -35,6 +36,7 @@ mod worker;
 
 use clap::{Parser, Subcommand};
 use ferrock_console::failure::Failure;
+use seeds::Suite;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -325,9 +327,9 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             let counts = counts_of_both(&directory, library, arguments.ferrock_library.as_deref(), false, json)?;
             let tables = all_tables(&directory, library, &TablesArguments::default(), json)?;
             let rewritings = rewritings(&directory, library, "", json)?;
-            let wide = wide_tables(&directory, library, 0..=11, json)?;
-            let backups = directories_of_backups(&directory, library, 0..=11, json)?;
-            let ingestions = ingested_tables(&directory, library, 0..=11, json)?;
+            let wide = of_seeds(&wide::SUITE, &directory, library, 0..=11, json)?;
+            let backups = of_seeds(&backups::SUITE, &directory, library, 0..=11, json)?;
+            let ingestions = of_seeds(&ingestion::SUITE, &directory, library, 0..=11, json)?;
             let golden = golden_databases(&directory, library, "", json)?;
             let updates = updates_of_logs(&directory, library, arguments.ferrock_library.as_deref(), 0..=7, json)?;
             let copies = updates && backups && ingestions;
@@ -364,10 +366,10 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             let outcome = answers::player::play(seed, &directory, &library);
             Ok(report::said(outcome.map(|()| serde_json::json!({"done": true}))))
         }
-        Task::Backups { seeds } => directories_of_backups(&directory, library, seeds, json),
+        Task::Backups { seeds } => of_seeds(&backups::SUITE, &directory, library, seeds, json),
         Task::BackupsCase { seed, directory, library } => Ok(report::said(backups::play(seed, &directory, &library))),
-        Task::Wide { seeds } => wide_tables(&directory, library, seeds, json),
-        Task::Ingestions { seeds } => ingested_tables(&directory, library, seeds, json),
+        Task::Wide { seeds } => of_seeds(&wide::SUITE, &directory, library, seeds, json),
+        Task::Ingestions { seeds } => of_seeds(&ingestion::SUITE, &directory, library, seeds, json),
         Task::IngestionCase { seed, directory, library } => {
             Ok(report::said(ingestion::play(seed, &directory, &library)))
         }
@@ -478,40 +480,15 @@ fn alike_under_options(
     Ok(report::alike(&results, start.elapsed(), json))
 }
 
-fn wide_tables(
+/// The seeds of a suite; true when none failed.
+fn of_seeds(
+    suite: &Suite,
     directory: &Path,
     rocksdb_library: Option<&Path>,
     seeds: RangeInclusive<u64>,
     json: bool,
 ) -> Result<bool, String> {
-    let fetched = fetch::fetch(directory, rocksdb_library)?;
-    let start = std::time::Instant::now();
-    let results = wide::run(&fetched, &directory.join("wide"), seeds);
-    Ok(report::wide_tables(&results, start.elapsed(), json))
-}
-
-fn directories_of_backups(
-    directory: &Path,
-    rocksdb_library: Option<&Path>,
-    seeds: RangeInclusive<u64>,
-    json: bool,
-) -> Result<bool, String> {
-    let fetched = fetch::fetch(directory, rocksdb_library)?;
-    let start = std::time::Instant::now();
-    let results = backups::run(&fetched, &directory.join("backups"), seeds);
-    Ok(report::backups(&results, start.elapsed(), json))
-}
-
-fn ingested_tables(
-    directory: &Path,
-    rocksdb_library: Option<&Path>,
-    seeds: RangeInclusive<u64>,
-    json: bool,
-) -> Result<bool, String> {
-    let fetched = fetch::fetch(directory, rocksdb_library)?;
-    let start = std::time::Instant::now();
-    let results = ingestion::run(&fetched, &directory.join("ingestions"), seeds);
-    Ok(report::ingestions(&results, start.elapsed(), json))
+    Ok(suite.run(&fetch::fetch(directory, rocksdb_library)?, directory, seeds, json))
 }
 
 fn updates_of_logs(
@@ -523,9 +500,7 @@ fn updates_of_logs(
 ) -> Result<bool, String> {
     let fetched = fetch::fetch(directory, rocksdb_library)?;
     let ferrock = ferrock_library.map_or_else(own_library, |library| Ok(library.to_owned()))?;
-    let start = std::time::Instant::now();
-    let results = updates::run(&fetched, &ferrock, &directory.join("updates"), seeds);
-    Ok(report::updates(&results, start.elapsed(), json))
+    Ok(updates::run(&fetched, &ferrock, &directory.join("updates"), seeds, json))
 }
 
 fn all_tables(

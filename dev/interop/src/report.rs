@@ -2,18 +2,14 @@
 
 use crate::alike::AlikeResult;
 use crate::answers::{self, AnswersResult};
-use crate::backups::BackupsResult;
 use crate::counts::Count;
 use crate::engine::Outcome;
 use crate::fetch::Fetched;
 use crate::golden::{self, GoldenResult};
-use crate::ingestion::IngestionResult;
 use crate::rewritings::Rewriting;
 use crate::runner::HistoryResult;
 use crate::settings::{Release, TableKind};
 use crate::tables::{self, CaseJob, CaseResult, factors};
-use crate::updates::UpdatesResult;
-use crate::wide::WideResult;
 use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -277,108 +273,6 @@ pub fn golden(results: &[GoldenResult], took: Duration, json: bool) -> bool {
         took.as_secs_f64()
     );
     surprises.is_empty()
-}
-
-/// Tables of wide partitions; true when none failed.
-pub fn wide_tables(results: &[WideResult], took: Duration, json: bool) -> bool {
-    let failed = results.iter().filter(|result| result.outcome.is_err()).count();
-    if json {
-        let cases = results.iter().map(|result| match &result.outcome {
-            Ok(rows) => json!({"seed": result.seed, "rows": rows}),
-            Err(failure) => json!({"seed": result.seed, "failure": failure}),
-        });
-        println!("{}", json!({"wide": cases.collect::<Vec<_>>(), "seconds": took.as_secs_f64()}));
-        return failed == 0;
-    }
-    for result in results {
-        if let Err(failure) = &result.outcome {
-            println!("wide table of seed {}: {failure}", result.seed);
-        }
-    }
-    let rows: u64 = results.iter().filter_map(|result| result.outcome.as_ref().ok()).sum();
-    println!(
-        "wide tables: {} of {} failed; RocksDB saw {rows} rows as Ferrock wrote them, and Ferrock those of its tables; {:.1} s",
-        failed,
-        results.len(),
-        took.as_secs_f64()
-    );
-    failed == 0
-}
-
-/// Backups; true when both libraries read all that both wrote.
-pub fn backups(results: &[BackupsResult], took: Duration, json: bool) -> bool {
-    let failed = results.iter().filter(|result| result.outcome.is_err()).count();
-    if json {
-        let cases = results.iter().map(|result| match &result.outcome {
-            Ok(restores) => json!({"seed": result.seed, "restores": restores}),
-            Err(failure) => json!({"seed": result.seed, "failure": failure}),
-        });
-        println!("{}", json!({"backups": cases.collect::<Vec<_>>(), "seconds": took.as_secs_f64()}));
-        return failed == 0;
-    }
-    for result in results {
-        if let Err(failure) = &result.outcome {
-            println!("backups of seed {}: {failure}", result.seed);
-        }
-    }
-    let restores: u64 = results.iter().filter_map(|result| result.outcome.as_ref().ok()).sum();
-    println!(
-        "backups: {failed} of {} directories failed; {restores} restores by Ferrock and RocksDB, of backups by both; {:.1} s",
-        results.len(),
-        took.as_secs_f64()
-    );
-    failed == 0
-}
-
-/// Updates out of the logs; true when both libraries read the same.
-pub fn updates(results: &[UpdatesResult], took: Duration, json: bool) -> bool {
-    let failed = results.iter().filter(|result| result.outcome.is_err()).count();
-    if json {
-        let cases = results.iter().map(|result| match &result.outcome {
-            Ok(batches) => json!({"seed": result.seed, "batches": batches}),
-            Err(failure) => json!({"seed": result.seed, "failure": failure}),
-        });
-        println!("{}", json!({"updates": cases.collect::<Vec<_>>(), "seconds": took.as_secs_f64()}));
-        return failed == 0;
-    }
-    for result in results {
-        if let Err(failure) = &result.outcome {
-            println!("updates of seed {}: {failure}", result.seed);
-        }
-    }
-    let batches: u64 = results.iter().filter_map(|result| result.outcome.as_ref().ok()).sum();
-    println!(
-        "updates: {} of {} failed; both read {batches} batches of each other's logs alike; {:.1} s",
-        failed,
-        results.len(),
-        took.as_secs_f64()
-    );
-    failed == 0
-}
-
-/// Tables from outside; true when none failed.
-pub fn ingestions(results: &[IngestionResult], took: Duration, json: bool) -> bool {
-    let failed = results.iter().filter(|result| result.outcome.is_err()).count();
-    if json {
-        let cases = results.iter().map(|result| match &result.outcome {
-            Ok(tables) => json!({"seed": result.seed, "tables": tables}),
-            Err(failure) => json!({"seed": result.seed, "failure": failure}),
-        });
-        println!("{}", json!({"ingestions": cases.collect::<Vec<_>>(), "seconds": took.as_secs_f64()}));
-        return failed == 0;
-    }
-    for result in results {
-        if let Err(failure) = &result.outcome {
-            println!("ingestions of seed {}: {failure}", result.seed);
-        }
-    }
-    let tables: u64 = results.iter().filter_map(|result| result.outcome.as_ref().ok()).sum();
-    println!(
-        "ingestions: {failed} of {} failed; {tables} tables of both were taken in by both, {:.1} s",
-        results.len(),
-        took.as_secs_f64()
-    );
-    failed == 0
 }
 
 /// Histories under many sets of options; true when every answer was RocksDB's.

@@ -13,7 +13,8 @@ use crate::c_engine::{CEngine, Updates};
 use crate::engine::{Database, OpenMode, Outcome, Record, WriteHow};
 use crate::fetch::Fetched;
 use crate::random::Random;
-use crate::runner::{in_parallel, run_self};
+use crate::runner::run_self;
+use crate::seeds::Suite;
 use crate::settings::{FamilySettings, Settings};
 use ferrock_base::checksum::crc32c;
 use serde_json::{Value, json};
@@ -24,12 +25,13 @@ use std::path::{Path, PathBuf};
 const TURNS: u64 = 4;
 const STEPS: u64 = 60;
 
-/// What became of a seed.
-pub struct UpdatesResult {
-    pub seed: u64,
-    /// How many batches both read alike.
-    pub outcome: Outcome<u64>,
-}
+/// How the cases are played and told of; each takes many processes.
+pub const SUITE: Suite = Suite {
+    name: "updates",
+    case: "updates-case",
+    counted: "batches",
+    means: "of each other's logs are read alike by both",
+};
 
 /// One part, for a process of its own.
 #[derive(clap::Args)]
@@ -48,27 +50,14 @@ pub struct Case {
     turn: u64,
 }
 
-/// Each seed in processes of its own.
-pub fn run(fetched: &Fetched, ferrock: &Path, scratch: &Path, seeds: RangeInclusive<u64>) -> Vec<UpdatesResult> {
-    let seeds: Vec<u64> = seeds.collect();
+/// Plays seeds and says what became of them; true when none failed.
+pub fn run(fetched: &Fetched, ferrock: &Path, scratch: &Path, seeds: RangeInclusive<u64>, json: bool) -> bool {
     let libraries = [&fetched.current, ferrock];
-    in_parallel("updates", &seeds, |&seed| UpdatesResult { seed, outcome: run_one(libraries, scratch, seed) })
-}
-
-fn run_one(libraries: [&Path; 2], scratch: &Path, seed: u64) -> Outcome<u64> {
-    let directory = scratch.join(seed.to_string());
-    let _ = std::fs::remove_dir_all(&directory);
-    let played = play_turns(libraries, &directory, seed);
-    match played {
-        Ok(batches) => {
-            let _ = std::fs::remove_dir_all(&directory);
-            Ok(batches)
-        }
-        Err(failure) => Err(format!(
-            "{failure}; `interop updates --seeds {seed}` plays it again; directory: {}",
-            directory.display()
-        )),
-    }
+    SUITE.run_by(seeds, json, |seed| {
+        let directory = scratch.join(seed.to_string());
+        let _ = std::fs::remove_dir_all(&directory);
+        SUITE.ended(&directory, seed, play_turns(libraries, &directory, seed))
+    })
 }
 
 fn play_turns(libraries: [&Path; 2], directory: &Path, seed: u64) -> Outcome<u64> {

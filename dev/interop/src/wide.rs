@@ -10,16 +10,14 @@
 
 use crate::c_engine::CEngine;
 use crate::engine::{Database, Engine, IterHow, OpenMode, Outcome, Record, WriteHow};
-use crate::fetch::Fetched;
 use crate::random::Random;
-use crate::runner::{in_parallel, run_self};
+use crate::seeds::Suite;
 use crate::settings::Settings;
 use ferrock::wide::{Batch, ColumnType, Schema, Table, Timestamp, Value};
 use ferrock::{Db, DbOptions};
 use ferrock_format::wide::{SCHEMA_KEY, begin_row, put_column};
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 use std::path::Path;
 
 const FAMILY: &str = "wide";
@@ -28,38 +26,13 @@ const STEPS: u64 = 3000;
 const BODY: u32 = 1;
 const SCORE: u32 = 200;
 
-/// What became of a seed.
-pub struct WideResult {
-    pub seed: u64,
-    /// How many rows RocksDB saw.
-    pub outcome: Outcome<u64>,
-}
-
-/// Each seed in a process of its own.
-pub fn run(fetched: &Fetched, scratch: &Path, seeds: RangeInclusive<u64>) -> Vec<WideResult> {
-    let seeds: Vec<u64> = seeds.collect();
-    in_parallel("wide tables", &seeds, |&seed| WideResult { seed, outcome: run_one(fetched, scratch, seed) })
-}
-
-fn run_one(fetched: &Fetched, scratch: &Path, seed: u64) -> Outcome<u64> {
-    let directory = scratch.join(seed.to_string());
-    let _ = std::fs::remove_dir_all(&directory);
-    std::fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-    let arguments = ["wide-case", "--seed", &seed.to_string(), "--directory"].map(str::to_owned);
-    let places = [directory.display().to_string(), "--library".to_owned(), fetched.current.display().to_string()];
-    let ended = run_self(&[&arguments[..], &places].concat())?;
-    let said = ended.lines.last().cloned().unwrap_or_default();
-    match (said["failure"].as_str(), said["rows"].as_u64()) {
-        (None, Some(rows)) if ended.status.success() => {
-            let _ = std::fs::remove_dir_all(&directory);
-            Ok(rows)
-        }
-        (failure, _) => {
-            let failure = failure.unwrap_or(&ended.errors);
-            Err(format!("{failure}; `interop wide --seeds {seed}` plays it again; directory: {}", directory.display()))
-        }
-    }
-}
+/// How the cases are played and told of.
+pub const SUITE: Suite = Suite {
+    name: "wide",
+    case: "wide-case",
+    counted: "rows",
+    means: "of RocksDB are as Ferrock wrote them, and those of its tables",
+};
 
 /// Partitions of a fixed length, and such as end with a mark, both ways.
 fn schema(seed: u64) -> Schema {
