@@ -1,10 +1,9 @@
 //! The table of docs/metrics.md is that of the code, and names follow Prometheus's rules.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests fail by panicking, and write a page")]
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use ferrock_metrics::{Kind, descriptions};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::Path;
 
 const MARK: &str = "<!-- table -->\n";
 
@@ -20,15 +19,7 @@ fn table() -> String {
 
 #[test]
 fn the_page_has_the_metrics_of_the_code() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/metrics.md");
-    let page = std::fs::read_to_string(&path).unwrap();
-    let (head, found) = page.split_once(MARK).unwrap();
-    let expected = table();
-    if std::env::var_os("FERROCK_WRITE_DOCS").is_some() {
-        std::fs::write(&path, format!("{head}{MARK}{expected}")).unwrap();
-        return;
-    }
-    assert!(found == expected, "docs/metrics.md is outdated: run this test with FERROCK_WRITE_DOCS=1");
+    ferrock_script::check_page(env!("CARGO_MANIFEST_DIR"), "../../docs/metrics.md", MARK, &table());
 }
 
 #[test]

@@ -1,9 +1,8 @@
 //! The tables of docs/profiles.md are those of the code.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests fail by panicking, and write a page")]
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use ferrock_options::{ColumnFamilyOptions, DbOptions, OptionSection, Profile};
 use std::fmt::Write as _;
-use std::path::Path;
 
 const MARK: &str = "<!-- tables -->\n";
 
@@ -40,13 +39,5 @@ fn tables() -> String {
 
 #[test]
 fn the_page_has_the_profiles_of_the_code() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/profiles.md");
-    let page = std::fs::read_to_string(&path).unwrap();
-    let (head, found) = page.split_once(MARK).unwrap();
-    let expected = tables();
-    if std::env::var_os("FERROCK_WRITE_DOCS").is_some() {
-        std::fs::write(&path, format!("{head}{MARK}{expected}")).unwrap();
-        return;
-    }
-    assert!(found == expected, "docs/profiles.md is outdated: run this test with FERROCK_WRITE_DOCS=1");
+    ferrock_script::check_page(env!("CARGO_MANIFEST_DIR"), "../../docs/profiles.md", MARK, &tables());
 }

@@ -1,9 +1,8 @@
 //! The tables of names in docs/statistics.md are those of the code.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests fail by panicking, and write a page")]
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use ferrock_statistics::{Histogram, PerfMetric, Ticker};
 use std::fmt::Write as _;
-use std::path::Path;
 
 const MARK: &str = "<!-- tables -->\n";
 
@@ -27,13 +26,5 @@ fn tables() -> String {
 
 #[test]
 fn the_page_has_the_names_of_the_code() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/statistics.md");
-    let page = std::fs::read_to_string(&path).unwrap();
-    let (head, found) = page.split_once(MARK).unwrap();
-    let expected = tables();
-    if std::env::var_os("FERROCK_WRITE_DOCS").is_some() {
-        std::fs::write(&path, format!("{head}{MARK}{expected}")).unwrap();
-        return;
-    }
-    assert!(found == expected, "docs/statistics.md is outdated: run this test with FERROCK_WRITE_DOCS=1");
+    ferrock_script::check_page(env!("CARGO_MANIFEST_DIR"), "../../docs/statistics.md", MARK, &tables());
 }

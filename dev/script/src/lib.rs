@@ -18,6 +18,24 @@ pub mod history;
 use std::fmt::Write as _;
 use std::path::Path;
 
+/// Compares the part of a page of documentation behind `mark` with what the code says; `path` is below the crate's
+/// manifest. `FERROCK_WRITE_DOCS=1 cargo test` writes that part anew.
+///
+/// # Panics
+/// When they differ, and when the page cannot be read or has no such mark.
+#[track_caller]
+pub fn check_page(manifest_dir: &str, path: &str, mark: &str, expected: &str) {
+    let path = Path::new(manifest_dir).join(path);
+    let page = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let Some((head, found)) = page.split_once(mark) else { panic!("{} has no {mark}", path.display()) };
+    if std::env::var_os("FERROCK_WRITE_DOCS").is_some() {
+        #[expect(clippy::disallowed_methods, reason = "a file of the source tree, on request rewritten")]
+        let written = std::fs::write(&path, format!("{head}{mark}{expected}"));
+        return written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    }
+    assert!(found == expected, "{} is outdated: run this test with FERROCK_WRITE_DOCS=1", path.display());
+}
+
 /// Runs every case of the text file `path` (below the crate's manifest, `env!("CARGO_MANIFEST_DIR")`), in order. `run`
 /// gets the lines of a case without comments, and returns what they print.
 ///
