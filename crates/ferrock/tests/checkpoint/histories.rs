@@ -42,6 +42,7 @@ fn db_options(files: &MemoryFileSystem, random: &mut Random) -> DbOptions {
         options.db_paths = ["/data/fast", "/data/slow"].map(|path| DbPath::new(path, 10_000)).into();
     }
     options.avoid_flush_during_recovery = random.one_in(2);
+    options.avoid_flush_during_shutdown = random.one_in(3);
     options
 }
 
