@@ -21,6 +21,7 @@ mod spans;
 mod sst_file;
 mod super_version;
 mod sync;
+mod trace;
 mod write;
 
 pub use column_family::ColumnFamily;
@@ -51,6 +52,7 @@ pub use options::{
 };
 pub use snapshot::Snapshot;
 pub use sst_file::{ExternalSstFileInfo, SstFileIter, SstFileReader, SstFileWriter};
+pub use trace::TraceOptions;
 
 /// What databases and threads count: give a [`Statistics`](statistics::Statistics) to
 /// [`Components::statistics`](options::Components::statistics).

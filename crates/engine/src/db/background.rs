@@ -113,7 +113,7 @@ fn is_flush_owed(core: &DbCore) -> bool {
 /// Ends the database: no new work, wait for what runs, flush what no log has, close the log, give up the lock.
 pub(super) fn close(core: &DbCore) -> Result<()> {
     if core.jobs.is_read_only() || core.jobs.is_closing() {
-        return Ok(());
+        return core.tracer.end_if_on().map(drop);
     }
     core.events.tell_shutdown();
     // Closing waits for the writer that leads the queue, which must not wait for its delay or for the end of a stop.
@@ -140,7 +140,7 @@ pub(super) fn close(core: &DbCore) -> Result<()> {
         // outputs until the next open.
         cleanup::delete_unneeded_files(core);
     }
-    result = result.and(core.writes.logs().close());
+    result = result.and(core.writes.logs().close()).and(core.tracer.end_if_on().map(drop));
     core.events.log().info(|| "closed".to_owned());
     core.files.unlock_directory();
     result

@@ -90,6 +90,7 @@ use crate::options::{ColumnFamilyOptions, DbOptions};
 use crate::reads::ReadPath;
 use crate::seqno_times::SeqnoTimes;
 use crate::settings::{Environment, Identity, LiveOptions};
+use crate::trace::Tracer;
 use crate::write::WritePath;
 use arc_swap::ArcSwap;
 use ferrock_base::{InternalComparator, Result, SequenceNumber};
@@ -146,6 +147,8 @@ pub(crate) struct DbCore {
     /// Has its own lock, which is a leaf.
     pub(crate) seqno_times: SeqnoTimes,
     pub(crate) wakeups: wakeups::Wakeups,
+    /// Has its own lock, which is a leaf. Iterators hold it, too.
+    pub(crate) tracer: Arc<Tracer>,
 }
 
 impl DbCore {

@@ -43,6 +43,7 @@ use crate::reads::ReadPath;
 use crate::seqno_times::{FIRST_SEQUENCE, SeqnoTimes};
 use crate::settings::{Environment, Identity, LiveOptions};
 use crate::spans;
+use crate::trace::Tracer;
 use crate::write::WritePath;
 use crate::write::logs::Logs;
 use crate::write::wal::{LiveLog, WalOptions};
@@ -480,6 +481,7 @@ impl Opener {
         });
         let logs = Logs::new(Arc::clone(&self.file_system), places, wal_options);
         let writes = WritePath::new(logs, last_sequence, self.options.delayed_write_rate, Arc::clone(&clock));
+        let tracer_clock = Arc::clone(&clock);
         let core = Arc::new_cyclic(|this: &Weak<DbCore>| DbCore {
             options: LiveOptions::new(self.options.clone(), self.notes.clone()),
             identity: Identity {
@@ -520,6 +522,7 @@ impl Opener {
             families: ArcSwap::from_pointee(FamilyMap::default()),
             seqno_times: SeqnoTimes::default(),
             wakeups: Wakeups::default(),
+            tracer: Arc::new(Tracer::new(tracer_clock)),
         });
         core.versions.observe_releases(Arc::new(cleanup::Releases(Arc::downgrade(&core))));
         adopt_families(&core);

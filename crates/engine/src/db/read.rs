@@ -7,8 +7,10 @@ use crate::metrics::scans::{Movement, ScanTally};
 use crate::options::ReadOptions;
 use crate::resting::IterCore;
 use crate::snapshot::Snapshot;
+use crate::trace::{SeekTracer, Tracer};
 use ferrock_base::clock::Moment;
 use ferrock_base::{Error, Result};
+use ferrock_format::trace::SeekDirection;
 use ferrock_statistics::{PerfRecorder, Ticker};
 use ferrock_table::{LimitReads, PlannedRead, ScanBounds};
 use ferrock_tree::iterator::ReadSet;
@@ -45,6 +47,8 @@ pub struct Iter {
     limit: (u64, LimitReads),
     /// Where something counts.
     tally: Option<Box<ScanTally>>,
+    /// Where a trace is on.
+    trace: Option<Box<SeekTracer>>,
 }
 
 impl std::fmt::Debug for Iter {
@@ -69,7 +73,7 @@ impl Drop for Iter {
 
 impl Iter {
     pub(super) fn new(core: Box<IterCore<SuperVersion>>, options: &ReadOptions) -> Self {
-        Self { core: Some(core), failure: None, limit: (options.limit_hint, options.limit_reads), tally: None }
+        Self { core: Some(core), failure: None, limit: (options.limit_hint, options.limit_reads), tally: None, trace: None }
     }
 
     /// True when positioned on a key. When false, [`status`](Self::status) tells whether the end or an error was met.
@@ -116,6 +120,16 @@ impl Iter {
         self
     }
 
+    /// The same iterator, whose seeks are written down where a trace is on.
+    #[inline]
+    pub(super) fn traced(mut self, tracer: &Arc<Tracer>, family: u32, options: &ReadOptions) -> Self {
+        if tracer.is_on() {
+            let bounds = [options.lower_bound.as_deref(), options.upper_bound.as_deref()];
+            self.trace = SeekTracer::begin(tracer, family, bounds);
+        }
+        self
+    }
+
     #[inline]
     fn place(&mut self, movement: Movement, place: impl FnOnce(&mut IterCore<SuperVersion>)) {
         self.note_read();
@@ -138,7 +152,7 @@ impl Iter {
     #[doc(hidden)]
     #[must_use]
     pub fn failed(error: Error) -> Self {
-        Self { core: None, failure: Some(error), limit: Default::default(), tally: None }
+        Self { core: None, failure: Some(error), limit: Default::default(), tally: None, trace: None }
     }
 
     /// Has placements pause, or not, for a caller that makes the reads of several iterators as one set.
@@ -226,6 +240,10 @@ impl Iter {
     /// ```
     pub fn fast_forward(&mut self, lower: Option<&[u8]>, upper: Option<&[u8]>) {
         let (limit_hint, limit_reads) = self.limit;
+        if let Some(trace) = &mut self.trace {
+            trace.set_bounds([lower, upper]);
+            trace.seek(SeekDirection::Forward, lower.unwrap_or_default());
+        }
         self.place(Movement::Seek, |core| {
             let owned = |key: Option<&[u8]>| key.map(<[u8]>::to_vec);
             let bounds = ScanBounds::new(owned(lower), owned(upper)).with_limit_hint(limit_hint);
@@ -268,11 +286,17 @@ impl Iter {
     /// # Ok::<(), ferrock::Error>(())
     /// ```
     pub fn seek(&mut self, key: &[u8]) {
+        if let Some(trace) = &self.trace {
+            trace.seek(SeekDirection::Forward, key);
+        }
         self.place(Movement::Seek, |core| core.iter.seek(key));
     }
 
     /// Goes to the last key at or before `key`.
     pub fn seek_for_prev(&mut self, key: &[u8]) {
+        if let Some(trace) = &self.trace {
+            trace.seek(SeekDirection::Backward, key);
+        }
         self.place(Movement::Seek, |core| core.iter.seek_for_prev(key));
     }
 

@@ -82,6 +82,7 @@ fn write_from(core: &DbCore, batch: WriteBatch, extra: Option<Arc<WriteExtra>>, 
     }
     if let WriteRequest::Batch { batch, checked, .. } = &mut request {
         *checked = check_batch(core, batch, options)?;
+        core.tracer.write(batch);
     }
     if options.low_pri {
         wait_for_low_pri(core, options, request.byte_size())?;
@@ -236,6 +237,9 @@ fn lead(core: &DbCore, guard: LeaderGuard<'_, WriteRequest, WriteGroup>, mut req
 
     let first = core.writes.publisher().given().plus(1);
     let count = number_batches(&mut request, &mut members, first);
+    if core.tracer.keeps_write_order() {
+        trace_group(core, own.as_ref(), &request, &members);
+    }
     // A group of log data alone takes no number.
     let last = SequenceNumber(first.0 - 1 + count);
     let counters = core.metrics.counters();
@@ -292,6 +296,22 @@ fn lead(core: &DbCore, guard: LeaderGuard<'_, WriteRequest, WriteGroup>, mut req
         request.put_back(own);
     }
     verdict
+}
+
+/// Writes the batches of a group into a trace, as they were given: before values go to blob files. `own` is the batch
+/// of a group of one that callbacks have changed.
+#[cold]
+fn trace_group(
+    core: &DbCore,
+    own: Option<&WriteBatch>,
+    request: &WriteRequest,
+    members: &[Member<WriteRequest, WriteGroup>],
+) {
+    for work in std::iter::once(request).chain(members.iter().filter_map(Member::work)) {
+        if let WriteRequest::Batch { batch, .. } = work {
+            core.tracer.write_in_order(own.unwrap_or(batch));
+        }
+    }
 }
 
 /// How a group may be put into the memtables.

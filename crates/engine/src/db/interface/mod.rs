@@ -5,6 +5,7 @@
 //! read.rs   keys, ranges, snapshots, futures  manage.rs  families, options, jobs, properties
 //! compactions.rs compactions of files, pauses, aborts, waiting       logs.rs files of the log, and what they hold
 //! copying.rs what a copy of a running database needs  ingest.rs  files from outside
+//! tracing.rs what the database is asked, written down
 //! ```
 
 use super::{ColumnFamilyDescriptor, DbCore, background, destroy, in_memory, open};
@@ -23,6 +24,7 @@ mod ingest;
 mod logs;
 mod manage;
 mod read;
+mod tracing;
 mod write;
 
 /// Closes the database when the last clone of [`Db`] goes.

@@ -1,7 +1,7 @@
 //! Reading: keys, ranges, snapshots, futures.
 
 use super::Db;
-use crate::column_family::ColumnFamily;
+use crate::column_family::{ColumnFamily, ColumnFamilyData};
 use crate::db::iter_source::{self, IterSource};
 use crate::db::{AsyncScan, GetAsync, Iter, KeyVersions, MultiGetAsync, MultiScan, PinnedSlice, ScanRange};
 use crate::db::{
@@ -10,6 +10,7 @@ use crate::db::{
 use crate::options::ReadOptions;
 use crate::snapshot::Snapshot;
 use ferrock_base::{Error, Result, SequenceNumber};
+use std::sync::Arc;
 
 impl Db {
     /// The value of a key of the default family.
@@ -58,7 +59,9 @@ impl Db {
     /// ```
     pub fn get_with(&self, options: &ReadOptions, key: &[u8]) -> Result<Option<PinnedSlice>> {
         let families = self.core().families.load();
-        search::get(self.core(), families.default_family()?, options, key)
+        let data = families.default_family()?;
+        self.core().tracer.get(data.id, key);
+        search::get(self.core(), data, options, key)
     }
 
     /// The value of a key of a family.
@@ -69,6 +72,7 @@ impl Db {
     /// the read, `TimedOut` after the deadline of the options, `MemoryLimit` when a block does not fit into a cache
     /// that refuses what is too much, `InvalidArgument` for merge operands without an operator.
     pub fn get_cf(&self, family: &ColumnFamily, options: &ReadOptions, key: &[u8]) -> Result<Option<PinnedSlice>> {
+        self.core().tracer.get(family.data.id, key);
         search::get(self.core(), &family.data, options, key)
     }
 
@@ -103,14 +107,19 @@ impl Db {
     /// ```
     pub fn get_async(&self, options: &ReadOptions, key: &[u8]) -> GetAsync {
         match self.core().default_family() {
-            Ok(data) => async_get::get_async(self.core(), &data, options, key),
+            Ok(data) => self.traced_get_async(&data, options, key),
             Err(error) => GetAsync::ready(Err(error)),
         }
     }
 
     /// The value of a key of a family, as a future: see [`get_async`](Self::get_async).
     pub fn get_cf_async(&self, family: &ColumnFamily, options: &ReadOptions, key: &[u8]) -> GetAsync {
-        async_get::get_async(self.core(), &family.data, options, key)
+        self.traced_get_async(&family.data, options, key)
+    }
+
+    fn traced_get_async(&self, data: &Arc<ColumnFamilyData>, options: &ReadOptions, key: &[u8]) -> GetAsync {
+        self.core().tracer.get(data.id, key);
+        async_get::get_async(self.core(), data, options, key)
     }
 
     /// The values of many keys of the default family.
@@ -131,7 +140,7 @@ impl Db {
     #[must_use]
     pub fn multi_get(&self, keys: &[&[u8]]) -> Vec<Result<Option<PinnedSlice>>> {
         match self.core().default_family() {
-            Ok(data) => multi_get::multi_get(self.core(), &data, &ReadOptions::default(), keys),
+            Ok(data) => self.traced_multi_get(&data, &ReadOptions::default(), keys),
             Err(error) => keys.iter().map(|_| Err(error.clone())).collect(),
         }
     }
@@ -144,7 +153,17 @@ impl Db {
         options: &ReadOptions,
         keys: &[&[u8]],
     ) -> Vec<Result<Option<PinnedSlice>>> {
-        multi_get::multi_get(self.core(), &family.data, options, keys)
+        self.traced_multi_get(&family.data, options, keys)
+    }
+
+    fn traced_multi_get(
+        &self,
+        data: &ColumnFamilyData,
+        options: &ReadOptions,
+        keys: &[&[u8]],
+    ) -> Vec<Result<Option<PinnedSlice>>> {
+        self.core().tracer.multi_get(keys.iter().map(|key| (data.id, *key)));
+        multi_get::multi_get(self.core(), data, options, keys)
     }
 
     /// The values of many keys, each of the family beside it, in the order of `keys` and all as of one moment. What
@@ -173,6 +192,7 @@ impl Db {
         options: &ReadOptions,
         keys: &[(&ColumnFamily, &[u8])],
     ) -> Vec<Result<Option<PinnedSlice>>> {
+        self.core().tracer.multi_get(keys.iter().map(|(family, key)| (family.data.id, *key)));
         let (families, keys): (Vec<&ColumnFamily>, Vec<&[u8]>) = keys.iter().copied().unzip();
         multi_get::multi_get_families(self.core(), &families, options, &keys)
     }
@@ -209,14 +229,24 @@ impl Db {
     /// ```
     pub fn multi_get_async(&self, options: &ReadOptions, keys: &[&[u8]]) -> MultiGetAsync {
         match self.core().default_family() {
-            Ok(data) => async_multi_get::multi_get_async(self.core(), &data, options, keys),
+            Ok(data) => self.traced_multi_get_async(&data, options, keys),
             Err(error) => MultiGetAsync::failed(&error, keys.len()),
         }
     }
 
     /// The values of many keys of a family, as a future: see [`multi_get_async`](Self::multi_get_async).
     pub fn multi_get_cf_async(&self, family: &ColumnFamily, options: &ReadOptions, keys: &[&[u8]]) -> MultiGetAsync {
-        async_multi_get::multi_get_async(self.core(), &family.data, options, keys)
+        self.traced_multi_get_async(&family.data, options, keys)
+    }
+
+    fn traced_multi_get_async(
+        &self,
+        data: &Arc<ColumnFamilyData>,
+        options: &ReadOptions,
+        keys: &[&[u8]],
+    ) -> MultiGetAsync {
+        self.core().tracer.multi_get(keys.iter().map(|key| (data.id, *key)));
+        async_multi_get::multi_get_async(self.core(), data, options, keys)
     }
 
     /// The values of many keys, each of the family beside it, in the order of `keys` and all as of one moment, as a
@@ -249,6 +279,7 @@ impl Db {
     /// # }
     /// ```
     pub fn multi_get_families_async(&self, options: &ReadOptions, keys: &[(&ColumnFamily, &[u8])]) -> MultiGetAsync {
+        self.core().tracer.multi_get(keys.iter().map(|(family, key)| (family.data.id, *key)));
         let (families, keys): (Vec<&ColumnFamily>, Vec<&[u8]>) = keys.iter().copied().unzip();
         async_multi_get::multi_get_families_async(self.core(), &families, options, &keys)
     }
@@ -276,7 +307,7 @@ impl Db {
     #[must_use]
     pub fn iter(&self, options: &ReadOptions) -> Iter {
         match self.core().families.load().default_family() {
-            Ok(data) => iter_source::iter(self.core(), data, options),
+            Ok(data) => iter_source::iter(self.core(), data, options).traced(&self.core().tracer, data.id, options),
             Err(error) => Iter::failed(error),
         }
     }
@@ -284,7 +315,8 @@ impl Db {
     /// An iterator over a family, not positioned yet.
     #[must_use]
     pub fn iter_cf(&self, family: &ColumnFamily, options: &ReadOptions) -> Iter {
-        iter_source::iter(self.core(), &family.data, options)
+        let data = &family.data;
+        iter_source::iter(self.core(), data, options).traced(&self.core().tracer, data.id, options)
     }
 
     /// Scans the default family between the bounds of `options`, in batches of rows that are futures for any executor.
