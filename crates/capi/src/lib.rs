@@ -97,6 +97,7 @@ mod statistics;
 mod storage_info;
 mod table_options;
 mod table_values;
+mod trace;
 mod universal_options;
 mod wal;
 mod write;

@@ -7,7 +7,7 @@
 //! backup.rs   backups: making, listing, verifying, removing, restoring
 //! checkpoint.rs  a copy in a directory of its own     explain_config/  what an option set means
 //! inspect.rs  a page to look at a database            top/        the same in a terminal
-//! plan/       what a database will cost, by simulation
+//! plan/       what a database will cost, by simulation      traces.rs  what was asked of one, told and asked again
 //! fast-forward: the cost of bounded reads; in the library, as another program measures another engine with it
 //! compare: Ferrock beside another library of RocksDB's C interface; in the library of measurements
 //! ```
@@ -31,6 +31,7 @@ mod inspect;
 mod output;
 mod plan;
 mod top;
+mod traces;
 
 use clap::{Parser, Subcommand};
 use failure::{Failure, Outcome};
@@ -60,6 +61,9 @@ Examples:
   ferrock top http://127.0.0.1:8080/      the same in a terminal, of a process that serves its numbers
   ferrock explain-config /var/lib/app/db --data 500GB --memory 16GB
                                           what do its options mean, and which are likely mistakes?
+  ferrock trace /var/tmp/monday.trace     what was asked of a database, by kind and family
+  ferrock replay /var/tmp/monday.trace /var/lib/app/copy --speed max
+                                          ask it again, of a copy
   ferrock plan --data 100TB --cache 60GB  what would that cost to write, to read and to hold open?
   ferrock fast-forward --dir /mnt/nvme/ff how many reads does a row in the middle of a million rows take?
   ferrock compare --rocksdb-lib librocksdb.so
@@ -104,6 +108,10 @@ enum Command {
     Inspect(inspect::InspectArgs),
     /// Follow a database in the terminal: reads, writes, latencies, stalls, memory, caches, levels, jobs.
     Top(top::TopArgs),
+    /// Say what a trace has: operations by kind and column family, or one by one.
+    Trace(traces::TraceArgs),
+    /// Ask a database what a trace says, at the times of the trace or faster.
+    Replay(traces::ReplayArgs),
     /// Plan a database of any size: write, read and space amplification, files and memory, by simulation.
     Plan(Box<plan::PlanArgs>),
     /// Measure what reads of large partitions cost, in requests and bytes.
@@ -141,6 +149,8 @@ fn main() -> ExitCode {
         Command::ExplainConfig(args) => explain_config::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Top(args) => top::run(&args),
+        Command::Trace(args) => traces::trace(&args),
+        Command::Replay(args) => traces::replay(&args),
         Command::Plan(args) => plan::run(&args),
         Command::FastForward(args) => fast_forward::run_ferrock(&args).map(|()| Outcome::Good).map_err(Failure::from),
         Command::Compare(args) => compare::run(&args).map(|()| Outcome::Good).map_err(Failure::from),

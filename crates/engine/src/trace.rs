@@ -245,6 +245,16 @@ impl SeekTracer {
         self.bounds = bounds.map(|key| key.map(<[u8]>::to_vec));
     }
 
+    /// Writes a way to the first or last key down: as RocksDB, which seeks to a bound where there is one, and writes
+    /// nothing where there is none.
+    pub(crate) fn seek_to_bound(&self, direction: SeekDirection) {
+        let [lower, upper] = &self.bounds;
+        let bound = if direction == SeekDirection::Forward { lower } else { upper };
+        if let Some(bound) = bound.as_deref().filter(|_| self.tracer.is_on()) {
+            self.seek(direction, bound);
+        }
+    }
+
     /// Writes a seek down.
     pub(crate) fn seek(&self, direction: SeekDirection, key: &[u8]) {
         let filter = match direction {

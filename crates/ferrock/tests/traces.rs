@@ -7,8 +7,8 @@ mod common;
 use common::{Contents, contents, options_on, rows_of};
 use ferrock::replay::{Operation, ReplayOptions, Replayer, SeekDirection, TraceReader, TracedOperation};
 use ferrock::{
-    ColumnFamily, ColumnFamilyOptions, Db, DbOptions, ErrorKind, FlushOptions, ReadOptions, Result, TraceOptions, WriteBatch,
-    WriteOptions,
+    ColumnFamily, ColumnFamilyOptions, Db, DbOptions, ErrorKind, FlushOptions, ReadOptions, Result, TraceOptions,
+    WriteBatch, WriteOptions,
 };
 use ferrock_base::clock::{Clock, ManualClock};
 use ferrock_base::merge::StringAppend;
@@ -25,7 +25,11 @@ const FAMILIES: [&str; 3] = ["default", "one", "two"];
 /// Without waiting.
 const AT_ONCE: ReplayOptions = ReplayOptions { threads: 1, fast_forward: f64::INFINITY };
 
-fn open_at(file_system: &Arc<dyn FileSystem>, path: &str, tune: impl Fn(&mut ColumnFamilyOptions)) -> (Db, Vec<ColumnFamily>) {
+fn open_at(
+    file_system: &Arc<dyn FileSystem>,
+    path: &str,
+    tune: impl Fn(&mut ColumnFamilyOptions),
+) -> (Db, Vec<ColumnFamily>) {
     let mut family = ColumnFamilyOptions::default();
     family.merge_operator = Some(Arc::new(StringAppend::new(b",")));
     tune(&mut family);
@@ -88,17 +92,15 @@ fn a_trace_has_what_was_asked_and_nothing_else() {
     drop(db.multi_get(&[]));
     drop(db.multi_get_families(&ReadOptions::default(), &[(&families[2], b"c"), (&families[0], b"d")]));
     drop(db.multi_get_cf_async(&families[1], &ReadOptions::default(), &[b"e"]));
-    let options = ReadOptions {
-        lower_bound: Some(b"b".to_vec()),
-        upper_bound: Some(b"y".to_vec()),
-        ..ReadOptions::default()
-    };
+    let options =
+        ReadOptions { lower_bound: Some(b"b".to_vec()), upper_bound: Some(b"y".to_vec()), ..ReadOptions::default() };
     let mut iter = db.iter_cf(&families[1], &options);
     iter.seek(b"c");
     iter.next();
     iter.seek_to_first();
     iter.seek_to_last();
     iter.fast_forward(Some(b"d"), None);
+    iter.seek_to_last();
     iter.seek_for_prev(b"z");
     drop(before);
     db.flush().unwrap();
@@ -122,6 +124,8 @@ fn a_trace_has_what_was_asked_and_nothing_else() {
         multi_get(&[(2, b"c"), (0, b"d")]),
         multi_get(&[(1, b"e")]),
         seek(forward, 1, b"c", [Some(b"b"), Some(b"y")]),
+        seek(forward, 1, b"b", [Some(b"b"), Some(b"y")]),
+        seek(backward, 1, b"y", [Some(b"b"), Some(b"y")]),
         seek(forward, 1, b"d", [Some(b"d"), None]),
         seek(backward, 1, b"z", [Some(b"d"), None]),
     ];

@@ -83,6 +83,7 @@ pub struct Replayer {
     target: Arc<Target>,
     clock: Arc<dyn Clock>,
     spawner: Arc<dyn Spawner>,
+    progress: Option<Box<dyn FnMut(u64) + Send>>,
 }
 
 impl std::fmt::Debug for Replayer {
@@ -107,6 +108,7 @@ impl Replayer {
             target: Arc::new(Target { db: db.clone(), families, counts: Counts::default() }),
             clock: SystemClock::shared(),
             spawner: StdSpawner::shared(),
+            progress: None,
         }
     }
 
@@ -117,9 +119,22 @@ impl Replayer {
         self
     }
 
+    /// Tells `progress` of each operation that [`replay`](Self::replay) comes to: the bytes of the trace before it.
+    #[must_use]
+    pub fn with_progress(mut self, progress: impl FnMut(u64) + Send + 'static) -> Self {
+        self.progress = Some(Box::new(progress));
+        self
+    }
+
     /// The trace.
     pub fn reader(&mut self) -> &mut TraceReader {
         &mut self.reader
+    }
+
+    /// When the trace began, in microseconds since the epoch.
+    #[must_use]
+    pub fn start_us(&self) -> u64 {
+        self.reader.start_us()
     }
 
     /// Asks for one operation, without waiting.
@@ -167,6 +182,9 @@ impl Replayer {
             if due_us > passed_us {
                 self.clock.sleep(Duration::from_micros(due_us - passed_us));
             }
+            if let Some(progress) = &mut self.progress {
+                progress(operation.offset);
+            }
             perform(operation)?;
         }
         Ok(())
@@ -213,7 +231,11 @@ impl Shared {
     fn give(&self, sender: &SyncSender<TracedOperation>, operation: TracedOperation) -> Result<()> {
         let is_over = self.has_failed.load(Ordering::Relaxed) || sender.send(operation).is_err();
         // The failure itself stands in its place; this one only ends the reading.
-        if is_over { Err(Error::new(ferrock_base::ErrorKind::Aborted, "a thread of the replay has failed")) } else { Ok(()) }
+        if is_over {
+            Err(Error::new(ferrock_base::ErrorKind::Aborted, "a thread of the replay has failed"))
+        } else {
+            Ok(())
+        }
     }
 
     fn serve(&self, target: &Target) {

@@ -1,5 +1,7 @@
 //! Any library with RocksDB's C interface: the real one, or Ferrock's.
 
+mod traces;
+
 use crate::engine::{
     Cursor, Database, Engine, FAMILIES, IterHow, OpenMode, Outcome, Record, WriteHow, columns, table_directories,
 };

@@ -30,6 +30,7 @@ mod runner;
 mod seeds;
 mod settings;
 mod tables;
+mod traces;
 mod updates;
 mod wide;
 mod worker;
@@ -122,11 +123,22 @@ enum Task {
         #[arg(long, value_name = "PATH")]
         ferrock_library: Option<PathBuf>,
     },
+    /// Traces by RocksDB 11.8.1 and by Ferrock's library of one history, compared, and replayed by both.
+    Traces {
+        /// Seeds: one, or FIRST..LAST, both included.
+        #[arg(long, default_value = "0..7", value_parser = parse_seeds)]
+        seeds: RangeInclusive<u64>,
+        /// Ferrock's library, built from crates/capi [default: the one beside this program].
+        #[arg(long, value_name = "PATH")]
+        ferrock_library: Option<PathBuf>,
+    },
     /// Histories, answers, histories under many options, counts, tables, golden databases, rewritings, wide tables,
-    /// backups, updates and ingestions.
+    /// backups, updates, traces and ingestions.
     All(HistoriesArguments),
     #[command(hide = true)]
     UpdatesCase(updates::Case),
+    #[command(hide = true)]
+    TracesCase(traces::Case),
     #[command(hide = true)]
     AlikeCase(alike::Case),
     #[command(hide = true)]
@@ -332,7 +344,8 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             let ingestions = of_seeds(&ingestion::SUITE, &directory, library, 0..=11, json)?;
             let golden = golden_databases(&directory, library, "", json)?;
             let updates = updates_of_logs(&directory, library, arguments.ferrock_library.as_deref(), 0..=7, json)?;
-            let copies = updates && backups && ingestions;
+            let traces = traces_of_both(&directory, library, arguments.ferrock_library.as_deref(), 0..=7, json)?;
+            let copies = updates && backups && ingestions && traces;
             Ok(copies && golden && rewritings && tables && counts && answers && alike && histories && wide)
         }
         Task::Worker { release, library, ferrock_library, seed, directory, from_turn } => {
@@ -360,6 +373,10 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             updates_of_logs(&directory, library, ferrock_library.as_deref(), seeds, json)
         }
         Task::UpdatesCase(case) => Ok(report::said(updates::play(&case))),
+        Task::Traces { seeds, ferrock_library } => {
+            traces_of_both(&directory, library, ferrock_library.as_deref(), seeds, json)
+        }
+        Task::TracesCase(case) => Ok(report::said(traces::play(&case))),
         Task::AlikeCase(case) => Ok(report::said(alike::play_case(&case))),
         Task::Answers(arguments) => answers_of_both(&directory, library, &arguments, json),
         Task::AnswersCase { seed, directory, library } => {
@@ -501,6 +518,18 @@ fn updates_of_logs(
     let fetched = fetch::fetch(directory, rocksdb_library)?;
     let ferrock = ferrock_library.map_or_else(own_library, |library| Ok(library.to_owned()))?;
     Ok(updates::run(&fetched, &ferrock, &directory.join("updates"), seeds, json))
+}
+
+fn traces_of_both(
+    directory: &Path,
+    rocksdb_library: Option<&Path>,
+    ferrock_library: Option<&Path>,
+    seeds: RangeInclusive<u64>,
+    json: bool,
+) -> Result<bool, String> {
+    let fetched = fetch::fetch(directory, rocksdb_library)?;
+    let ferrock = ferrock_library.map_or_else(own_library, |library| Ok(library.to_owned()))?;
+    Ok(traces::run(&fetched, &ferrock, &directory.join("traces"), seeds, json))
 }
 
 fn all_tables(

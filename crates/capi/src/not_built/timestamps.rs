@@ -2,7 +2,6 @@
 
 use super::indexed_batch::rocksdb_writebatch_wi_t;
 use super::not_built;
-use super::trace::rocksdb_replayer_t;
 use crate::callback::Destructor;
 use crate::comparator::rocksdb_comparator_t;
 use crate::db::rocksdb_t;
@@ -98,7 +97,6 @@ not_built! {
         state: *mut c_void, destructor: Destructor, compare: *const c_void, compare_ts: *const c_void,
         compare_without_ts: *const c_void, name: *const c_void, timestamp_size: usize,
     ) -> *mut rocksdb_comparator_t = handle(state, destructor);
-    fn rocksdb_replayer_get_header_timestamp(replayer: *const rocksdb_replayer_t) -> u64 = neutral;
     fn rocksdb_sstfilewriter_put_with_ts(
         writer: *mut rocksdb_sstfilewriter_t, key: *const c_char, keylen: usize, ts: *const c_char, tslen: usize,
         val: *const c_char, vallen: usize,

@@ -131,6 +131,11 @@ fn logs() {
 }
 
 #[test]
+fn traces() {
+    check("traces");
+}
+
+#[test]
 fn paths() {
     check("paths");
 }

@@ -73,7 +73,13 @@ impl Drop for Iter {
 
 impl Iter {
     pub(super) fn new(core: Box<IterCore<SuperVersion>>, options: &ReadOptions) -> Self {
-        Self { core: Some(core), failure: None, limit: (options.limit_hint, options.limit_reads), tally: None, trace: None }
+        Self {
+            core: Some(core),
+            failure: None,
+            limit: (options.limit_hint, options.limit_reads),
+            tally: None,
+            trace: None,
+        }
     }
 
     /// True when positioned on a key. When false, [`status`](Self::status) tells whether the end or an error was met.
@@ -254,11 +260,17 @@ impl Iter {
 
     /// Goes to the first key within the bounds.
     pub fn seek_to_first(&mut self) {
+        if let Some(trace) = &self.trace {
+            trace.seek_to_bound(SeekDirection::Forward);
+        }
         self.place(Movement::Edge, |core| core.iter.seek_to_first());
     }
 
     /// Goes to the last key within the bounds.
     pub fn seek_to_last(&mut self) {
+        if let Some(trace) = &self.trace {
+            trace.seek_to_bound(SeekDirection::Backward);
+        }
         self.place(Movement::Edge, |core| core.iter.seek_to_last());
     }
 

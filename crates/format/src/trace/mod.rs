@@ -164,9 +164,9 @@ impl TraceHeader {
         }
         let mut version = |label: &str| {
             let field = fields.next().and_then(|field| field.strip_prefix(label));
-            field.and_then(parse_version).ok_or_else(|| {
-                Error::corruption(format!("the first frame of a trace has no \"{label}MAJOR.MINOR\""))
-            })
+            field
+                .and_then(parse_version)
+                .ok_or_else(|| Error::corruption(format!("the first frame of a trace has no \"{label}MAJOR.MINOR\"")))
         };
         let header = Self { version: version("Trace Version: ")?, rocksdb_version: version("RocksDB Version: ")? };
         if header.version > VERSION {

@@ -240,7 +240,8 @@ impl<'a> Fields<'a> {
         match self.map {
             Some(unknown @ 1..) => Err(Error::corruption(format!("fields {unknown:#x} of an operation are unknown"))),
             _ if !self.cursor.is_empty() => {
-                Err(Error::corruption("an operation has bytes behind its fields").at_offset(self.cursor.position() as u64))
+                Err(Error::corruption("an operation has bytes behind its fields")
+                    .at_offset(self.cursor.position() as u64))
             }
             _ => Ok(()),
         }

@@ -94,10 +94,11 @@ fn key() -> impl Strategy<Value = Vec<u8>> {
 
 fn operation() -> impl Strategy<Value = Operation> {
     let bound = || prop::option::of(prop::collection::vec(any::<u8>(), 1..9));
-    let seek = (any::<bool>(), any::<u32>(), key(), bound(), bound()).prop_map(|(forward, family, key, lower, upper)| {
-        let direction = if forward { SeekDirection::Forward } else { SeekDirection::Backward };
-        Operation::Seek { direction, family, key, lower, upper }
-    });
+    let seek =
+        (any::<bool>(), any::<u32>(), key(), bound(), bound()).prop_map(|(forward, family, key, lower, upper)| {
+            let direction = if forward { SeekDirection::Forward } else { SeekDirection::Backward };
+            Operation::Seek { direction, family, key, lower, upper }
+        });
     prop_oneof![
         key().prop_map(|batch| Operation::Write { batch }),
         (any::<u32>(), key()).prop_map(|(family, key)| Operation::Get { family, key }),
