@@ -21,7 +21,7 @@ pub use blocks::{block_data, block_index, decompress, filter, footer, properties
 pub use database::{db_open, manifest, plain_table, table, wal};
 pub use memtable::memtable;
 pub use records::{
-    backup_meta, compaction_service, file_name, log_reader, options_file, values, version_edit, write_batch,
+    backup_meta, compaction_service, file_name, log_reader, options_file, trace, values, version_edit, write_batch,
 };
 pub use wide::wide;
 

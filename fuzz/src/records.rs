@@ -13,6 +13,7 @@ use ferrock_format::file_name;
 use ferrock_format::filter::FilterPolicy;
 use ferrock_format::log::{LogEvent, LogReader, SliceSource, WalRecoveryMode};
 use ferrock_format::options_file::{OptionsFile, value};
+use ferrock_format::trace::{self, FRAME_HEADER_SIZE_BYTES, FrameHeader, Operation, TraceHeader};
 use ferrock_format::version_edit::{AtomicGroupBuffer, VersionEdit};
 use ferrock_format::wide_column::{decode_entity, default_column, encode_entity};
 use ferrock_format::write_batch::{Record, WriteBatch, WriteBatchRef};
@@ -130,6 +131,38 @@ pub fn backup_meta(data: &[u8]) {
     assert_eq!(BackupMeta::decode(&text).expect("our own"), written);
     for file in &meta.files {
         BackupFileName::parse(&file.name).expect("names are checked");
+    }
+}
+
+/// Frames of a trace; an operation that is accepted is encoded and decoded again.
+pub fn trace(data: &[u8]) {
+    let (selector, mut rest) = split_selector(data);
+    let header = TraceHeader { version: (0, u32::from(selector & 1) + 1), rocksdb_version: (11, 8) };
+    let _ = TraceHeader::decode(rest);
+    while let Some((head, behind)) = rest.split_first_chunk::<FRAME_HEADER_SIZE_BYTES>() {
+        let frame = FrameHeader::decode(head);
+        let payload = &behind[..behind.len().min(frame.payload_size as usize)];
+        rest = &behind[payload.len()..];
+        let Ok(Some(operation)) = Operation::decode(&header, frame.kind, payload) else { continue };
+        let mut again = Vec::new();
+        match &operation {
+            Operation::Write { batch } => trace::encode_write(&mut again, 0, batch),
+            Operation::Get { family, key } => trace::encode_get(&mut again, 0, *family, key),
+            Operation::Seek { direction, family, key, lower, upper } => {
+                let bounds = [lower.as_deref(), upper.as_deref()];
+                if bounds.contains(&Some(b"")) {
+                    // An empty bound is none, and is not written.
+                    continue;
+                }
+                trace::encode_seek(&mut again, 0, *direction, (*family, key), bounds);
+            }
+            Operation::MultiGet { keys } => {
+                trace::encode_multi_get(&mut again, 0, keys.iter().map(|(family, key)| (*family, key.as_slice())));
+            }
+        }
+        let newest = TraceHeader { version: trace::VERSION, ..header };
+        let decoded = Operation::decode(&newest, frame.kind, &again[FRAME_HEADER_SIZE_BYTES..]);
+        assert_eq!(decoded.expect("our own"), Some(operation));
     }
 }
 

@@ -22,10 +22,11 @@ use std::path::Path;
 
 const LIST: &str = "docs/public-api/ferrock.txt";
 /// Crates of the interface, and the paths by which programs name them.
-const CRATES: [(&str, &str); 4] = [
+const CRATES: [(&str, &str); 5] = [
     ("ferrock", "ferrock"),
     ("ferrock_backup", "ferrock::backup"),
     ("ferrock_metrics", "ferrock::metrics"),
+    ("ferrock_replay", "ferrock::replay"),
     ("ferrock_wide", "ferrock::wide"),
 ];
 
@@ -49,6 +50,8 @@ pub(crate) fn run_task(arguments: &[String]) -> Outcome {
         "ferrock-backup",
         "-p",
         "ferrock-metrics",
+        "-p",
+        "ferrock-replay",
         "-p",
         "ferrock-wide",
     ]);
