@@ -50,6 +50,8 @@ pub(crate) fn run_task(arguments: &[String]) -> Outcome {
         "-p",
         "ferrock-metrics",
         "-p",
+        "ferrock-ttl",
+        "-p",
         "ferrock-wide",
     ]);
     // As in `check`, so that nothing is documented twice.

@@ -59,7 +59,7 @@ unsafe fn may_exist(
     (value, length, value_found): Places,
 ) -> c_uchar {
     let options = ReadOptions { read_tier: ReadTier::BlockCacheOnly, ..options.clone() };
-    let found = db.db.get_cf(family, &options, key);
+    let found = db.get(family, &options, key);
     let bytes = found.as_ref().ok().and_then(|found| found.as_deref());
     // SAFETY: as for this function.
     unsafe {
@@ -94,7 +94,7 @@ c_fallible! {
         unsafe {
             fill(None, (buffer, 0), value_length, found);
             let (db, options) = source(db, options)?;
-            let value = db.db.get_cf(&db.default, options, bytes(key, key_length))?;
+            let value = db.get(&db.default, options, bytes(key, key_length))?;
             Ok(fill(value, (buffer, buffer_size), value_length, found))
         }
     }
@@ -115,7 +115,7 @@ c_fallible! {
         unsafe {
             fill(None, (buffer, 0), value_length, found);
             let (db, options) = source(db, options)?;
-            let value = db.db.get_cf(family(column_family)?, options, bytes(key, key_length))?;
+            let value = db.get(family(column_family)?, options, bytes(key, key_length))?;
             Ok(fill(value, (buffer, buffer_size), value_length, found))
         }
     }
@@ -129,7 +129,7 @@ c_fallible! {
     ) -> *mut rocksdb_pinnable_handle_t {
         // SAFETY: the contract.
         let ((db, options), key) = unsafe { (source(db, options)?, bytes(key, key_length)) };
-        Ok(give_handle(db.db.get_cf(&db.default, options, key)?))
+        Ok(give_handle(db.get(&db.default, options, key)?))
     }
 
     /// The value of a key of a family, pinned; null when there is none.
@@ -143,7 +143,7 @@ c_fallible! {
         // SAFETY: the contract.
         let ((db, options), family, key) =
             unsafe { (source(db, options)?, family(column_family)?, bytes(key, key_length)) };
-        Ok(give_handle(db.db.get_cf(family, options, key)?))
+        Ok(give_handle(db.get(family, options, key)?))
     }
 }
 
@@ -222,7 +222,7 @@ c_functions! {
             let read = || -> Result<_> {
                 let (db, options) = source(db, options)?;
                 let keys: Vec<&[u8]> = array(keys, count).iter().map(|key| key.bytes()).collect();
-                Ok(db.db.multi_get_cf(family(column_family)?, options, &keys))
+                Ok(db.multi_get(family(column_family)?, options, &keys))
             };
             for_each(count, read(), |index, result| {
                 let (value, error) = split(result);

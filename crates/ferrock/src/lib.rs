@@ -18,11 +18,12 @@
 //! | begin with good options | [`options::Profile`], [`DbOptions::for_little_memory`] |
 //! | see how it is doing | [`Db::metrics`]; for Prometheus: `metrics` (feature `metrics`, on by default) |
 //! | copy it while it runs | `backup` (feature `backup`, on by default) |
+//! | forget what is old | `ttl` (feature `ttl`, on by default) |
 //! | store typed rows of wide partitions | `wide` (feature `wide`, on by default) |
 //!
-//! Features, all on by default: `wide`; `metrics`; `backup`; `io-uring`, sets of reads by one call of the kernel on
-//! Linux; and an algorithm of compression each: `bzip2`, `lz4`, `snappy`, `zlib`, `zstd`. A block, a log or an option
-//! that needs an algorithm which was left out is refused with [`ErrorKind::NotSupported`] or
+//! Features, all on by default: `wide`; `metrics`; `backup`; `ttl`; `io-uring`, sets of reads by one
+//! call of the kernel on Linux; and an algorithm of compression each: `bzip2`, `lz4`, `snappy`, `zlib`, `zstd`. A
+//! block, a log or an option that needs an algorithm which was left out is refused with [`ErrorKind::NotSupported`] or
 //! [`ErrorKind::InvalidArgument`]; the error names the feature.
 //!
 //! Off by default: `tracing`, spans of opens, flushes, compactions and stalls of writers for the crate of that name.
@@ -36,6 +37,8 @@ pub use ferrock_backup as backup;
 pub use ferrock_engine::*;
 #[cfg(feature = "metrics")]
 pub use ferrock_metrics as metrics;
+#[cfg(feature = "ttl")]
+pub use ferrock_ttl as ttl;
 #[cfg(feature = "wide")]
 pub use ferrock_wide as wide;
 
@@ -50,3 +53,7 @@ struct WideGuideExamples;
 #[cfg(all(doctest, feature = "backup"))]
 #[doc = include_str!("../../../docs/backup.md")]
 struct BackupGuideExamples;
+
+#[cfg(all(doctest, feature = "ttl"))]
+#[doc = include_str!("../../../docs/ttl.md")]
+struct TtlGuideExamples;

@@ -66,6 +66,11 @@ fn checkpoints() {
 }
 
 #[test]
+fn ttl() {
+    check("ttl");
+}
+
+#[test]
 fn maintenance() {
     check("maintenance");
 }
