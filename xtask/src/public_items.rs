@@ -48,6 +48,8 @@ pub(crate) fn run_task(arguments: &[String]) -> Outcome {
         "-p",
         "ferrock-backup",
         "-p",
+        "ferrock-indexed-batch",
+        "-p",
         "ferrock-metrics",
         "-p",
         "ferrock-ttl",

@@ -5,6 +5,7 @@
 //! | open, read and write | [`Db`] |
 //! | write several things at once | [`WriteBatch`], [`Db::write`] |
 //! | keep different data apart | [`ColumnFamily`], [`Db::create_column_family`] |
+//! | read a batch before it is written | `indexed_batch` (feature `indexed-batch`, on by default) |
 //! | read a range | [`Db::iter`], [`Iter`]; many ranges: [`Db::multi_scan`] |
 //! | read many keys | [`Db::multi_get`] |
 //! | read without blocking a thread | [`Db::get_async`], [`Db::multi_get_async`], [`Db::scan_async`] |
@@ -21,7 +22,7 @@
 //! | forget what is old | `ttl` (feature `ttl`, on by default) |
 //! | store typed rows of wide partitions | `wide` (feature `wide`, on by default) |
 //!
-//! Features, all on by default: `wide`; `metrics`; `backup`; `ttl`; `io-uring`, sets of reads by one
+//! Features, all on by default: `wide`; `metrics`; `backup`; `ttl`; `indexed-batch`; `io-uring`, sets of reads by one
 //! call of the kernel on Linux; and an algorithm of compression each: `bzip2`, `lz4`, `snappy`, `zlib`, `zstd`. A
 //! block, a log or an option that needs an algorithm which was left out is refused with [`ErrorKind::NotSupported`] or
 //! [`ErrorKind::InvalidArgument`]; the error names the feature.
@@ -35,6 +36,8 @@
 #[cfg(feature = "backup")]
 pub use ferrock_backup as backup;
 pub use ferrock_engine::*;
+#[cfg(feature = "indexed-batch")]
+pub use ferrock_indexed_batch as indexed_batch;
 #[cfg(feature = "metrics")]
 pub use ferrock_metrics as metrics;
 #[cfg(feature = "ttl")]
