@@ -1,5 +1,6 @@
-//! What an iterator of C goes over: a family of a database, or one whose values have times.
+//! What an iterator of C goes over: a family of a database, one whose values have times, or one with a batch over it.
 
+use ferrock::indexed_batch::IndexedIter;
 use ferrock::ttl::TtlIter;
 use ferrock::{Iter, Result};
 
@@ -9,6 +10,8 @@ pub(crate) enum Cursor {
     Plain(Iter),
     /// A family of a database whose entries expire.
     Timed(TtlIter),
+    /// A family as a batch will leave it.
+    Indexed(Box<IndexedIter>),
 }
 
 /// The same call on either.
@@ -17,6 +20,7 @@ macro_rules! on_each {
         match $cursor {
             Cursor::Plain($iter) => $call,
             Cursor::Timed($iter) => $call,
+            Cursor::Indexed($iter) => $call,
         }
     };
 }

@@ -14,6 +14,7 @@ use std::borrow::Cow;
 use std::ffi::{c_char, c_int, c_uchar};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 /// An open database.
@@ -23,6 +24,8 @@ pub struct rocksdb_t {
     pub(crate) default: ColumnFamily,
     /// Where values have times.
     pub(crate) ttl: Option<TtlDb>,
+    /// Calls of `rocksdb_enable_manual_compaction` that nothing preceded.
+    pub(crate) enabled_ahead: AtomicU32,
 }
 
 /// How to open.
@@ -110,7 +113,7 @@ c_functions! {
         // SAFETY: the contract: the handle is not used again.
         if let Some(db) = unsafe { take(db) } {
             // There is nowhere to say that closing failed; the LOG has it.
-            let rocksdb_t { db, default, ttl } = *db;
+            let rocksdb_t { db, default, ttl, .. } = *db;
             drop((default, ttl));
             let _ = db.close();
         }
@@ -168,7 +171,7 @@ fn handle_for_listeners(db: &rocksdb_t) -> WithHandle {
     Box::new(move |call| {
         if let Some(db) = weak.upgrade() {
             let ttl = weak_ttl.as_ref().and_then(WeakTtlDb::upgrade);
-            let mut handle = rocksdb_t { db, default: default.clone(), ttl };
+            let mut handle = rocksdb_t { db, default: default.clone(), ttl, enabled_ahead: AtomicU32::new(0) };
             call((&raw mut handle).cast());
         }
     })
@@ -190,7 +193,7 @@ fn open_with(
             let families = descriptors.into_iter().zip(ttls).map(|((name, options), ttl)| (name, options, *ttl));
             let (with_ttl, handles) = TtlDb::open_cf(path, db_options, families.collect()).map_err(lock_error)?;
             let (db, default) = (with_ttl.db().clone(), with_ttl.db().default_column_family()?);
-            return Ok((rocksdb_t { db, default, ttl: Some(with_ttl) }, handles));
+            return Ok((rocksdb_t { db, default, ttl: Some(with_ttl), enabled_ahead: AtomicU32::new(0) }, handles));
         }
         Mode::ReadOnly { error_if_wal_file_exists } => {
             if error_if_wal_file_exists {
@@ -202,7 +205,7 @@ fn open_with(
         }
     };
     let default = db.default_column_family()?;
-    Ok((rocksdb_t { db, default, ttl: None }, handles))
+    Ok((rocksdb_t { db, default, ttl: None, enabled_ahead: AtomicU32::new(0) }, handles))
 }
 
 /// A directory that another process or handle has open is `IO error` in RocksDB, and bindings look for that.

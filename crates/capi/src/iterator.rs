@@ -12,6 +12,7 @@ use crate::memory::{array, at, bytes, put};
 use crate::not_built::{NotBuilt, error};
 use crate::operation_options::rocksdb_readoptions_t;
 use crate::slice::rocksdb_slice_t;
+use ferrock::indexed_batch::IndexedIter;
 use ferrock::ttl::TtlDb;
 use ferrock::{ColumnFamily, Db, Error, Iter, ReadOptions, Result, SequenceNumber};
 use std::ffi::{c_char, c_uchar};
@@ -23,13 +24,13 @@ pub struct rocksdb_iterator_t {
 }
 
 /// What `rocksdb_iter_refresh` and a tailing iterator make a new one with.
-struct Source {
+pub(crate) struct Source {
     /// With `tailing`: the newest sequence number when the iterator was made, which newer writes pass.
     tailing: Option<SequenceNumber>,
     db: Db,
     ttl: Option<TtlDb>,
-    family: ColumnFamily,
-    options: ReadOptions,
+    pub(crate) family: ColumnFamily,
+    pub(crate) options: ReadOptions,
 }
 
 impl Source {
@@ -54,6 +55,16 @@ impl rocksdb_iterator_t {
             Ok(options) => Self::open(db, family, options, is_tailing),
             Err(error) => Self::failed(error),
         }
+    }
+
+    /// What it goes over, and what made that.
+    pub(crate) fn into_parts(self) -> (Cursor, Option<Source>) {
+        (self.iter, self.source)
+    }
+
+    /// An iterator over a batch and its base.
+    pub(crate) fn over_batch(iter: IndexedIter) -> Self {
+        Self { iter: Cursor::Indexed(Box::new(iter)), source: None }
     }
 
     /// An iterator that has nothing but an error.

@@ -64,6 +64,7 @@ mod fifo_options;
 mod filter_policy;
 mod filters_of_reads;
 mod handle;
+mod indexed_batch;
 mod ingest;
 mod iterator;
 mod kept;

@@ -40,7 +40,7 @@ pub(crate) unsafe fn source<'a>(
 /// # Safety
 /// `length` is null or can be written.
 #[inline]
-unsafe fn give_copy(value: Option<PinnedSlice>, length: *mut usize) -> *mut c_char {
+pub(crate) unsafe fn give_copy(value: Option<PinnedSlice>, length: *mut usize) -> *mut c_char {
     let value = value.as_deref();
     // SAFETY: as for this function.
     unsafe { put(length, value.map_or(0, <[u8]>::len)) };

@@ -60,7 +60,8 @@ unsafe fn may_exist(
 ) -> c_uchar {
     let options = ReadOptions { read_tier: ReadTier::BlockCacheOnly, ..options.clone() };
     let found = db.get(family, &options, key);
-    let bytes = found.as_ref().ok().and_then(|found| found.as_deref());
+    // Of a key that is not there for certain the value is known, too: as in RocksDB, it is empty.
+    let bytes = found.as_ref().ok().map(|found| found.as_deref().unwrap_or_default());
     // SAFETY: as for this function.
     unsafe {
         put(value_found, bytes.is_some().into());
@@ -164,7 +165,8 @@ c_functions! {
         value.map_or(null(), |value| value.as_ptr().cast())
     }
 
-    /// 0 when memory alone shows that a key is not there. A value that memory has is told, from `malloc`. A timestamp
+    /// 0 when memory alone shows that a key is not there. What memory knows is told: a value from `malloc`, an empty one
+    /// of a key that is not there. A timestamp
     /// is not looked at: families with timestamps are not built.
     fn rocksdb_key_may_exist(
         db: *mut rocksdb_t,

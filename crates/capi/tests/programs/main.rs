@@ -66,6 +66,11 @@ fn checkpoints() {
 }
 
 #[test]
+fn indexed_batches() {
+    check("indexed_batches");
+}
+
+#[test]
 fn ttl() {
     check("ttl");
 }
