@@ -16,6 +16,7 @@ too; 1 when a test fails otherwise; 2 when the tests cannot be built.
 import argparse
 import concurrent.futures
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -156,7 +157,7 @@ def main():
         programs = build(sources(work), directories[0], work)
         tests = [test for test in tests_of(programs, directories[0]) if given.only in f"{test[0]}::{test[2]}"]
         results = results_of(given, directories, MEANT_TO_DIFFER, [
-            (f"{program}::{test}", lambda directory, path=path, test=test: outcome_of(path, test, directory, given.seconds))
+            (f"{program}::{test}", functools.partial(outcome_of, path, test, seconds=given.seconds))
             for program, path, test in tests])
     report(given, results)
     return 1 if wrong(results) else 0

@@ -411,8 +411,8 @@ unsafe fn over_base(
         let Cursor::Plain(base) = base else {
             return Err(Error::not_supported("a batch with an index over a database with a time to live"));
         };
-        // SAFETY: as for this function.
         let family = match column_family {
+            // SAFETY: as for this function.
             Some(handle) => unsafe { family(handle)? },
             None => &source.family,
         };

@@ -165,9 +165,8 @@ c_functions! {
         value.map_or(null(), |value| value.as_ptr().cast())
     }
 
-    /// 0 when memory alone shows that a key is not there. What memory knows is told: a value from `malloc`, an empty one
-    /// of a key that is not there. A timestamp
-    /// is not looked at: families with timestamps are not built.
+    /// 0 when memory alone shows that a key is not there. What memory knows is told: a value from `malloc`, an empty
+    /// one of a key that is not there. A timestamp is not looked at: families with timestamps are not built.
     fn rocksdb_key_may_exist(
         db: *mut rocksdb_t,
         options: *const rocksdb_readoptions_t,

@@ -33,9 +33,9 @@ struct Rules {
 /// Values that are older than the time to live of their family are dropped by the next compaction that rewrites their
 /// table, not before. [`compact_range`](Db::compact_range) over the whole family drops all of them.
 ///
-/// The time is that of [`Components::clock`](ferrock_engine::options::Components::clock). Compaction filters and merge
-/// operators of the options see values without times. What is written and read through [`db`](Self::db) has the four
-/// bytes of the time at its end.
+/// The time is that of the clock in the components of the options. Compaction filters and merge operators of the
+/// options see values without times. What is written and read through [`db`](method@Self::db) has the four bytes of the
+/// time at its end.
 ///
 /// ```
 /// use ferrock::ttl::TtlDb;
@@ -195,7 +195,7 @@ impl TtlDb {
     /// How long the values of a family live; `None`: for ever.
     ///
     /// # Errors
-    /// `InvalidArgument` when the family was created through [`db`](Self::db), or is of another database.
+    /// `InvalidArgument` when the family was created through [`db`](method@Self::db), or is of another database.
     pub fn ttl(&self, family: &ColumnFamily) -> Result<Option<Duration>> {
         self.life(family).map(|life| life.get())
     }

@@ -5,9 +5,9 @@
 //!           puts, deletes, merges, flushes; compacts everything, or not
 //! ```
 //!
-//! RocksDB goes by the clock of the machine; Ferrock by one that may be a day behind or ahead, so that what one wrote is
-//! old to the other. Ages and times to live are far from each other: a case may take as long as it likes. Where values
-//! expire there are no operands, for a merge has the time of whichever compaction made it.
+//! RocksDB goes by the clock of the machine; Ferrock by one that may be a day behind or ahead, so that what one wrote
+//! is old to the other. Ages and times to live are far from each other: a case may take as long as it likes. Where
+//! values expire there are no operands, for a merge has the time of whichever compaction made it.
 
 use crate::engine::Outcome;
 use crate::random::Random;
