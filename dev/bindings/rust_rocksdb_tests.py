@@ -15,6 +15,8 @@ too; 1 when a test fails otherwise; 2 when the tests cannot be built.
 """
 import argparse
 import concurrent.futures
+import contextlib
+import functools
 import json
 import os
 import shutil
@@ -111,38 +113,52 @@ def outcome_of(path, test, library_directory, seconds):
     return kind, " | ".join(telling)[:400]
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def arguments(description):
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("libraries", nargs="+", metavar="LIBRARY", help="shared library with RocksDB's C interface")
     parser.add_argument("--work", type=Path, help="directory for sources and builds, kept (default: a temporary one)")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     parser.add_argument("--seconds", type=int, default=120, help="time of one test (default: 120)")
     parser.add_argument("--jobs", type=int, default=1, help="tests at once (default: 1)")
-    parser.add_argument("--only", default="", help="run only tests whose PROGRAM::TEST contains this")
+    parser.add_argument("--only", default="", help="run only tests whose name contains this")
     return parser.parse_args()
 
 
-def main():
-    given = arguments()
-    work = given.work or Path(tempfile.mkdtemp(prefix="rust-rocksdb-build-"))
-    work = work.resolve()
+@contextlib.contextmanager
+def work_directory(given, prefix):
+    """The directory of `--work`, or a temporary one."""
+    work = given.work or Path(tempfile.mkdtemp(prefix=prefix))
     try:
-        directories = [place(library, work, f"library{index}") for index, library in enumerate(given.libraries)]
-        programs = build(sources(work), directories[0], work)
-        tests = [test for test in tests_of(programs, directories[0]) if given.only in f"{test[0]}::{test[2]}"]
-        results = {f"{program}::{test}": [] for program, _, test in tests}
-        for directory in directories:
-            with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
-                jobs = [(f"{program}::{test}", pool.submit(outcome_of, path, test, directory, given.seconds))
-                        for program, path, test in tests]
-                for name, job in jobs:
-                    outcome = job.result()
-                    if outcome[0] == "failed" and name in MEANT_TO_DIFFER and directory == directories[0]:
-                        outcome = ("differs", MEANT_TO_DIFFER[name])
-                    results[name].append(outcome)
+        work.mkdir(parents=True, exist_ok=True)
+        yield work.resolve()
     finally:
         if not given.work:
             shutil.rmtree(work, ignore_errors=True)
+
+
+def results_of(given, directories, meant_to_differ, tests):
+    """Name -> an outcome for each library. A test is its name and what runs it on the library of a directory."""
+    results = {name: [] for name, _ in tests}
+    for directory in directories:
+        with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
+            jobs = [(name, pool.submit(play, directory)) for name, play in tests]
+            for name, job in jobs:
+                outcome = job.result()
+                if outcome[0] == "failed" and name in meant_to_differ and directory == directories[0]:
+                    outcome = ("differs", meant_to_differ[name])
+                results[name].append(outcome)
+    return results
+
+
+def main():
+    given = arguments(__doc__)
+    with work_directory(given, "rust-rocksdb-build-") as work:
+        directories = [place(library, work, f"library{index}") for index, library in enumerate(given.libraries)]
+        programs = build(sources(work), directories[0], work)
+        tests = [test for test in tests_of(programs, directories[0]) if given.only in f"{test[0]}::{test[2]}"]
+        results = results_of(given, directories, MEANT_TO_DIFFER, [
+            (f"{program}::{test}", functools.partial(outcome_of, path, test, seconds=given.seconds))
+            for program, path, test in tests])
     report(given, results)
     return 1 if wrong(results) else 0
 

@@ -22,11 +22,13 @@ use std::path::Path;
 
 const LIST: &str = "docs/public-api/ferrock.txt";
 /// Crates of the interface, and the paths by which programs name them.
-const CRATES: [(&str, &str); 5] = [
+const CRATES: [(&str, &str); 7] = [
     ("ferrock", "ferrock"),
     ("ferrock_backup", "ferrock::backup"),
+    ("ferrock_indexed_batch", "ferrock::indexed_batch"),
     ("ferrock_metrics", "ferrock::metrics"),
     ("ferrock_replay", "ferrock::replay"),
+    ("ferrock_ttl", "ferrock::ttl"),
     ("ferrock_wide", "ferrock::wide"),
 ];
 
@@ -49,9 +51,13 @@ pub(crate) fn run_task(arguments: &[String]) -> Outcome {
         "-p",
         "ferrock-backup",
         "-p",
+        "ferrock-indexed-batch",
+        "-p",
         "ferrock-metrics",
         "-p",
         "ferrock-replay",
+        "-p",
+        "ferrock-ttl",
         "-p",
         "ferrock-wide",
     ]);

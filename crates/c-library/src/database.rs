@@ -3,7 +3,7 @@
 use crate::cursor::Cursor;
 use crate::functions::{Functions, Object, c_text};
 use crate::object::{Owned, borrowed, chars};
-use std::ffi::c_char;
+use std::ffi::{c_char, c_int};
 use std::path::Path;
 use std::ptr::{null, null_mut};
 
@@ -32,6 +32,28 @@ impl Database {
     /// # Errors
     /// The library's message: an option that it does not know, a directory that has something else.
     pub fn open(functions: &'static Functions, directory: &Path, options: &str) -> Result<Self, String> {
+        Self::open_by(functions, directory, options, None)
+    }
+
+    /// As [`open`](Self::open), where values live for `ttl` seconds; for ever when it is not positive.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open); an older library has no such open.
+    pub fn open_with_ttl(
+        functions: &'static Functions,
+        directory: &Path,
+        options: &str,
+        ttl: c_int,
+    ) -> Result<Self, String> {
+        Self::open_by(functions, directory, options, Some(ttl))
+    }
+
+    fn open_by(
+        functions: &'static Functions,
+        directory: &Path,
+        options: &str,
+        ttl: Option<c_int>,
+    ) -> Result<Self, String> {
         let f = functions;
         let path = c_text(directory.to_str().ok_or_else(|| format!("{} is not UTF-8", directory.display()))?)?;
         let (text, name) = (c_text(options)?, c_text("default")?);
@@ -52,10 +74,20 @@ impl Database {
         })
         .map_err(|error| format!("options {text:?}: {error}"))?;
         let (names, families, mut family) = ([name.as_ptr()], [options.object()], null_mut());
+        let with_ttl =
+            ttl.map(|ttl| f.open_column_families_with_ttl.zip(Some(ttl)).ok_or("the library has no such open"));
+        let with_ttl = with_ttl.transpose()?;
         // SAFETY: the lists have one member each, and there is a place for one handle.
         let database = f.checked(|error| unsafe {
             let (names, families) = (names.as_ptr(), families.as_ptr());
-            (f.open_column_families)(options.object(), path.as_ptr(), 1, names, families, &mut family, error)
+            match with_ttl {
+                None => {
+                    (f.open_column_families)(options.object(), path.as_ptr(), 1, names, families, &mut family, error)
+                }
+                Some((open, ttl)) => {
+                    open(options.object(), path.as_ptr(), 1, names, families, &mut family, &ttl, error)
+                }
+            }
         })?;
         // SAFETY: both are what the call above made, and ended by their functions alone, the family first.
         let (family, database) =

@@ -117,6 +117,8 @@ functions! {
         iter_get_error: (Object, ErrorSlot);
     }
     newer {
+        open_column_families_with_ttl: (Object, *const c_char, c_int, *const *const c_char, *const Object, *mut Object,
+            *const c_int, ErrorSlot) -> Object;
         create_default_env: () -> Object;
         env_destroy: (Object);
         writebatch_singledelete_cf: (Object, Object, *const c_char, usize);

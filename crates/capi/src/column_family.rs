@@ -17,7 +17,7 @@ c_fallible! {
         // SAFETY: the contract.
         let (db, options, name) =
             unsafe { (borrow(db, "database")?, borrow(options, "options")?, memory::name(name, "column family's name")?) };
-        let family = db.db.create_column_family(&name, options.family_to_open()?)?;
+        let family = db.create_family(&name, options)?;
         Ok(give(rocksdb_column_family_handle_t { family }))
     }
 
@@ -39,7 +39,7 @@ c_fallible! {
         for name in names {
             // SAFETY: the contract.
             let name = unsafe { memory::text(*name, "column family's name")? };
-            families.push(db.db.create_column_family(name, options.family_to_open()?)?);
+            families.push(db.create_family(name, options)?);
         }
         let handles: Vec<_> =
             families.into_iter().map(|family| give(rocksdb_column_family_handle_t { family })).collect();

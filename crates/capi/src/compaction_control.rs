@@ -282,11 +282,14 @@ c_functions! {
     }
 
     /// Ends manual compactions, and refuses others until as many calls of `rocksdb_enable_manual_compaction` took it
-    /// back.
+    /// back. One that came before counts, too.
     fn rocksdb_disable_manual_compaction(db: *mut rocksdb_t) {
         // SAFETY: the contract.
         if let Some(db) = unsafe { db.as_ref() } {
-            db.db.disable_manual_compaction();
+            let came_before = |ahead: u32| ahead.checked_sub(1);
+            if db.enabled_ahead.fetch_update(Ordering::AcqRel, Ordering::Acquire, came_before).is_err() {
+                db.db.disable_manual_compaction();
+            }
         }
     }
 
@@ -294,7 +297,10 @@ c_functions! {
     fn rocksdb_enable_manual_compaction(db: *mut rocksdb_t) {
         // SAFETY: the contract.
         if let Some(db) = unsafe { db.as_ref() } {
-            let _ = db.db.enable_manual_compaction();
+            // RocksDB counts below zero.
+            if db.db.enable_manual_compaction().is_err() {
+                db.enabled_ahead.fetch_add(1, Ordering::AcqRel);
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use crate::handle::{borrow, give, take};
 use crate::memory;
 use crate::memory::null_handle;
 use crate::options::rocksdb_options_t;
+use ferrock::ttl::{TtlDb, WeakTtlDb};
 use ferrock::{ColumnFamily, Db, DbOptions, Error, ErrorKind, EventListener, Result};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_vfs::FileSystem;
@@ -13,19 +14,29 @@ use std::borrow::Cow;
 use std::ffi::{c_char, c_int, c_uchar};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
 
 /// An open database.
 pub struct rocksdb_t {
     pub(crate) db: Db,
     /// Looked up once: every function without a family means this one.
     pub(crate) default: ColumnFamily,
+    /// Where values have times.
+    pub(crate) ttl: Option<TtlDb>,
+    /// Calls of `rocksdb_enable_manual_compaction` that nothing preceded.
+    pub(crate) enabled_ahead: AtomicU32,
 }
 
 /// How to open.
 #[derive(Clone, Copy)]
-enum Mode {
+pub(crate) enum Mode<'a> {
     ReadWrite,
-    ReadOnly { error_if_wal_file_exists: bool },
+    ReadOnly {
+        error_if_wal_file_exists: bool,
+    },
+    /// Values have times, and in each family live so long.
+    WithTtl(&'a [Option<Duration>]),
 }
 
 c_fallible! {
@@ -102,8 +113,8 @@ c_functions! {
         // SAFETY: the contract: the handle is not used again.
         if let Some(db) = unsafe { take(db) } {
             // There is nowhere to say that closing failed; the LOG has it.
-            let rocksdb_t { db, default, .. } = *db;
-            drop(default);
+            let rocksdb_t { db, default, ttl, .. } = *db;
+            drop((default, ttl));
             let _ = db.close();
         }
     }
@@ -119,7 +130,7 @@ c_functions! {
 ///
 /// # Safety
 /// Both arrays have `count` elements, as the contract says.
-unsafe fn families<'a>(
+pub(crate) unsafe fn families<'a>(
     count: c_int,
     names: *const *const c_char,
     options: *const *const rocksdb_options_t,
@@ -137,11 +148,11 @@ unsafe fn families<'a>(
     names.iter().zip(options).map(family).collect()
 }
 
-fn open(
+pub(crate) fn open(
     options: &rocksdb_options_t,
     path: &Path,
     families: &[(Cow<'_, str>, &rocksdb_options_t)],
-    mode: Mode,
+    mode: Mode<'_>,
 ) -> Result<(rocksdb_t, Vec<ColumnFamily>)> {
     let mut db_options = options.db_to_open()?;
     let listeners: Vec<_> = options.event_listeners.iter().map(Attached::new).collect();
@@ -156,9 +167,11 @@ fn open(
 /// Handles of a database for its listeners, which do not keep it open.
 fn handle_for_listeners(db: &rocksdb_t) -> WithHandle {
     let (weak, default) = (db.db.downgrade(), db.default.clone());
+    let weak_ttl = db.ttl.as_ref().map(TtlDb::downgrade);
     Box::new(move |call| {
         if let Some(db) = weak.upgrade() {
-            let mut handle = rocksdb_t { db, default: default.clone() };
+            let ttl = weak_ttl.as_ref().and_then(WeakTtlDb::upgrade);
+            let mut handle = rocksdb_t { db, default: default.clone(), ttl, enabled_ahead: AtomicU32::new(0) };
             call((&raw mut handle).cast());
         }
     })
@@ -168,7 +181,7 @@ fn open_with(
     db_options: DbOptions,
     path: &Path,
     families: &[(Cow<'_, str>, &rocksdb_options_t)],
-    mode: Mode,
+    mode: Mode<'_>,
 ) -> Result<(rocksdb_t, Vec<ColumnFamily>)> {
     let mut descriptors = Vec::with_capacity(families.len());
     for (name, options) in families {
@@ -176,6 +189,12 @@ fn open_with(
     }
     let (db, handles) = match mode {
         Mode::ReadWrite => Db::open_cf(path, db_options, descriptors).map_err(lock_error)?,
+        Mode::WithTtl(ttls) => {
+            let families = descriptors.into_iter().zip(ttls).map(|((name, options), ttl)| (name, options, *ttl));
+            let (with_ttl, handles) = TtlDb::open_cf(path, db_options, families.collect()).map_err(lock_error)?;
+            let (db, default) = (with_ttl.db().clone(), with_ttl.db().default_column_family()?);
+            return Ok((rocksdb_t { db, default, ttl: Some(with_ttl), enabled_ahead: AtomicU32::new(0) }, handles));
+        }
         Mode::ReadOnly { error_if_wal_file_exists } => {
             if error_if_wal_file_exists {
                 let logs = if db_options.wal_dir.is_empty() { path } else { Path::new(&db_options.wal_dir) };
@@ -186,7 +205,7 @@ fn open_with(
         }
     };
     let default = db.default_column_family()?;
-    Ok((rocksdb_t { db, default }, handles))
+    Ok((rocksdb_t { db, default, ttl: None, enabled_ahead: AtomicU32::new(0) }, handles))
 }
 
 /// A directory that another process or handle has open is `IO error` in RocksDB, and bindings look for that.
@@ -213,7 +232,7 @@ fn refuse_wal_files(files: &dyn FileSystem, path: &Path) -> Result<()> {
 
 /// # Safety
 /// `places` has room for every handle.
-unsafe fn give_with_families(
+pub(crate) unsafe fn give_with_families(
     (db, families): (rocksdb_t, Vec<ColumnFamily>),
     places: *mut *mut rocksdb_column_family_handle_t,
 ) -> *mut rocksdb_t {

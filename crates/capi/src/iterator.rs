@@ -1,6 +1,7 @@
 //! Iterators.
 
 use crate::callback::State;
+use crate::cursor::Cursor;
 use crate::db::rocksdb_t;
 use crate::error::save;
 use crate::family_handle::family;
@@ -11,27 +12,33 @@ use crate::memory::{array, at, bytes, put};
 use crate::not_built::{NotBuilt, error};
 use crate::operation_options::rocksdb_readoptions_t;
 use crate::slice::rocksdb_slice_t;
-use ferrock::{ColumnFamily, Db, Iter, ReadOptions, Result, SequenceNumber};
+use ferrock::indexed_batch::IndexedIter;
+use ferrock::ttl::TtlDb;
+use ferrock::{ColumnFamily, Db, Error, Iter, ReadOptions, Result, SequenceNumber};
 use std::ffi::{c_char, c_uchar};
 
 /// An iterator; one that was asked for what cannot be has that as its status, and no source.
 pub struct rocksdb_iterator_t {
-    iter: Iter,
+    pub(crate) iter: Cursor,
     source: Option<Source>,
 }
 
 /// What `rocksdb_iter_refresh` and a tailing iterator make a new one with.
-struct Source {
+pub(crate) struct Source {
     /// With `tailing`: the newest sequence number when the iterator was made, which newer writes pass.
     tailing: Option<SequenceNumber>,
     db: Db,
-    family: ColumnFamily,
-    options: ReadOptions,
+    ttl: Option<TtlDb>,
+    pub(crate) family: ColumnFamily,
+    pub(crate) options: ReadOptions,
 }
 
 impl Source {
-    fn iter(&self) -> Iter {
-        self.db.iter_cf(&self.family, &self.options)
+    fn iter(&self) -> Cursor {
+        match &self.ttl {
+            None => Cursor::Plain(self.db.iter_cf(&self.family, &self.options)),
+            Some(ttl) => Cursor::Timed(ttl.iter_cf(&self.family, &self.options)),
+        }
     }
 }
 
@@ -40,19 +47,34 @@ impl rocksdb_iterator_t {
     ///
     /// # Safety
     /// The contract.
-    unsafe fn new(db: &Db, family: &ColumnFamily, options: *const rocksdb_readoptions_t) -> Self {
+    unsafe fn new(db: &rocksdb_t, family: &ColumnFamily, options: *const rocksdb_readoptions_t) -> Self {
         // SAFETY: as for this function.
         let is_tailing = unsafe { options.as_ref() }.is_some_and(rocksdb_readoptions_t::is_tailing);
         // SAFETY: as for this function.
         match unsafe { read_options(options) } {
             Ok(options) => Self::open(db, family, options, is_tailing),
-            Err(error) => Self { iter: Iter::failed(error), source: None },
+            Err(error) => Self::failed(error),
         }
     }
 
-    fn open(db: &Db, family: &ColumnFamily, options: ReadOptions, is_tailing: bool) -> Self {
-        let tailing = is_tailing.then(|| db.latest_sequence_number());
-        let source = Source { tailing, db: db.clone(), family: family.clone(), options };
+    /// What it goes over, and what made that.
+    pub(crate) fn into_parts(self) -> (Cursor, Option<Source>) {
+        (self.iter, self.source)
+    }
+
+    /// An iterator over a batch and its base.
+    pub(crate) fn over_batch(iter: IndexedIter) -> Self {
+        Self { iter: Cursor::Indexed(Box::new(iter)), source: None }
+    }
+
+    /// An iterator that has nothing but an error.
+    pub(crate) fn failed(error: Error) -> Self {
+        Self { iter: Cursor::Plain(Iter::failed(error)), source: None }
+    }
+
+    fn open(db: &rocksdb_t, family: &ColumnFamily, options: ReadOptions, is_tailing: bool) -> Self {
+        let tailing = is_tailing.then(|| db.db.latest_sequence_number());
+        let source = Source { tailing, db: db.db.clone(), ttl: db.ttl.clone(), family: family.clone(), options };
         Self { iter: source.iter(), source: Some(source) }
     }
 
@@ -84,7 +106,7 @@ impl rocksdb_iterator_t {
 
 impl NotBuilt for rocksdb_iterator_t {
     fn not_built(function: &'static str, _state: Option<State>) -> Self {
-        Self { iter: Iter::failed(error(function)), source: None }
+        Self::failed(error(function))
     }
 }
 
@@ -101,7 +123,7 @@ unsafe fn read_options(options: *const rocksdb_readoptions_t) -> Result<ReadOpti
 ///
 /// # Safety
 /// The contract.
-unsafe fn position(iter: *mut rocksdb_iterator_t, go: impl FnOnce(&mut Iter)) {
+unsafe fn position(iter: *mut rocksdb_iterator_t, go: impl FnOnce(&mut Cursor)) {
     // SAFETY: as for this function.
     if let Some(handle) = unsafe { iter.as_mut() } {
         handle.follow();
@@ -113,7 +135,7 @@ unsafe fn position(iter: *mut rocksdb_iterator_t, go: impl FnOnce(&mut Iter)) {
 ///
 /// # Safety
 /// The contract.
-unsafe fn current<'a>(iter: *const rocksdb_iterator_t) -> Option<&'a Iter> {
+unsafe fn current<'a>(iter: *const rocksdb_iterator_t) -> Option<&'a Cursor> {
     // SAFETY: as for this function.
     Some(&unsafe { iter.as_ref() }?.iter)
 }
@@ -124,7 +146,7 @@ c_functions! {
         // SAFETY: the contract.
         let db = unsafe { db.as_ref() };
         // SAFETY: the contract.
-        db.map_or(std::ptr::null_mut(), |db| give(unsafe { rocksdb_iterator_t::new(&db.db, &db.default, options) }))
+        db.map_or(std::ptr::null_mut(), |db| give(unsafe { rocksdb_iterator_t::new(db, &db.default, options) }))
     }
 
     /// An iterator over a column family, not positioned yet.
@@ -136,7 +158,7 @@ c_functions! {
         // SAFETY: the contract.
         match unsafe { (db.as_ref(), column_family.as_ref()) } {
             // SAFETY: the contract.
-            (Some(db), Some(family)) => give(unsafe { rocksdb_iterator_t::new(&db.db, &family.family, options) }),
+            (Some(db), Some(family)) => give(unsafe { rocksdb_iterator_t::new(db, &family.family, options) }),
             _ => std::ptr::null_mut(),
         }
     }
@@ -144,19 +166,19 @@ c_functions! {
     /// Whether the iterator is on an entry.
     fn rocksdb_iter_valid(iter: *const rocksdb_iterator_t) -> c_uchar {
         // SAFETY: the contract.
-        unsafe { current(iter) }.is_some_and(Iter::valid).into()
+        unsafe { current(iter) }.is_some_and(Cursor::valid).into()
     }
 
     /// Goes to the first key.
     fn rocksdb_iter_seek_to_first(iter: *mut rocksdb_iterator_t) {
         // SAFETY: the contract.
-        unsafe { position(iter, Iter::seek_to_first) };
+        unsafe { position(iter, Cursor::seek_to_first) };
     }
 
     /// Goes to the last key.
     fn rocksdb_iter_seek_to_last(iter: *mut rocksdb_iterator_t) {
         // SAFETY: the contract.
-        unsafe { position(iter, Iter::seek_to_last) };
+        unsafe { position(iter, Cursor::seek_to_last) };
     }
 
     /// Goes to the first key at or after this one.
@@ -185,13 +207,13 @@ c_functions! {
     /// Goes to the previous key.
     fn rocksdb_iter_prev(iter: *mut rocksdb_iterator_t) {
         // SAFETY: the contract.
-        unsafe { position(iter, Iter::prev) };
+        unsafe { position(iter, Cursor::prev) };
     }
 
     /// The key; good until the iterator moves.
     fn rocksdb_iter_key(iter: *const rocksdb_iterator_t, length: *mut usize) -> *const c_char {
         // SAFETY: the contract.
-        let key = unsafe { current(iter) }.map_or(&[][..], Iter::key);
+        let key = unsafe { current(iter) }.map_or(&[][..], Cursor::key);
         // SAFETY: the contract.
         unsafe { put(length, key.len()) };
         key.as_ptr().cast()
@@ -200,7 +222,7 @@ c_functions! {
     /// The value; good until the iterator moves.
     fn rocksdb_iter_value(iter: *const rocksdb_iterator_t, length: *mut usize) -> *const c_char {
         // SAFETY: the contract.
-        let value = unsafe { current(iter) }.map_or(&[][..], Iter::value);
+        let value = unsafe { current(iter) }.map_or(&[][..], Cursor::value);
         // SAFETY: the contract.
         unsafe { put(length, value.len()) };
         value.as_ptr().cast()
@@ -221,13 +243,13 @@ c_functions! {
     /// Key and length in one; good until the iterator moves.
     fn rocksdb_iter_key_slice(iter: *const rocksdb_iterator_t) -> rocksdb_slice_t {
         // SAFETY: the contract.
-        rocksdb_slice_t::of(unsafe { current(iter) }.map_or(&[][..], Iter::key))
+        rocksdb_slice_t::of(unsafe { current(iter) }.map_or(&[][..], Cursor::key))
     }
 
     /// Value and length in one; good until the iterator moves.
     fn rocksdb_iter_value_slice(iter: *const rocksdb_iterator_t) -> rocksdb_slice_t {
         // SAFETY: the contract.
-        rocksdb_slice_t::of(unsafe { current(iter) }.map_or(&[][..], Iter::value))
+        rocksdb_slice_t::of(unsafe { current(iter) }.map_or(&[][..], Cursor::value))
     }
 
     /// The error that ended the iteration, if one did. Without one, `errptr` stays as it is.
@@ -259,7 +281,7 @@ c_fallible! {
             options.snapshot.get_or_insert_with(|| db.db.snapshot());
             let families: Result<Vec<_>> = array(column_families, size).iter().map(|handle| family(*handle)).collect();
             for (index, family) in families?.into_iter().enumerate() {
-                let handle = rocksdb_iterator_t::open(&db.db, family, options.clone(), false);
+                let handle = rocksdb_iterator_t::open(db, family, options.clone(), false);
                 put(at(iterators, index), give(handle));
             }
         }

@@ -151,6 +151,15 @@ c_functions! {
         }
     }
 
+    /// A cache of rows. Nothing is kept in it, which the LOG says.
+    fn rocksdb_options_set_row_cache(options: *mut rocksdb_options_t, cache: *mut rocksdb_cache_t) {
+        // SAFETY: the contract.
+        let (options, cache) = unsafe { (options.as_mut(), cache.as_ref()) };
+        if let Some(options) = options {
+            options.db.components.row_cache = cache.map(|cache| Arc::clone(&cache.cache));
+        }
+    }
+
     /// The order of the keys. The comparator stays the caller's, to be destroyed after the last database with it.
     fn rocksdb_options_set_comparator(options: *mut rocksdb_options_t, comparator: *mut rocksdb_comparator_t) {
         // SAFETY: the contract.

@@ -40,7 +40,7 @@ pub(crate) unsafe fn source<'a>(
 /// # Safety
 /// `length` is null or can be written.
 #[inline]
-unsafe fn give_copy(value: Option<PinnedSlice>, length: *mut usize) -> *mut c_char {
+pub(crate) unsafe fn give_copy(value: Option<PinnedSlice>, length: *mut usize) -> *mut c_char {
     let value = value.as_deref();
     // SAFETY: as for this function.
     unsafe { put(length, value.map_or(0, <[u8]>::len)) };
@@ -65,7 +65,7 @@ c_fallible! {
         unsafe {
             put(value_length, 0);
             let (db, options) = source(db, options)?;
-            Ok(give_copy(db.db.get_cf(&db.default, options, bytes(key, key_length))?, value_length))
+            Ok(give_copy(db.get(&db.default, options, bytes(key, key_length))?, value_length))
         }
     }
 
@@ -82,7 +82,7 @@ c_fallible! {
         unsafe {
             put(value_length, 0);
             let (db, options) = source(db, options)?;
-            Ok(give_copy(db.db.get_cf(family(column_family)?, options, bytes(key, key_length))?, value_length))
+            Ok(give_copy(db.get(family(column_family)?, options, bytes(key, key_length))?, value_length))
         }
     }
 
@@ -95,7 +95,7 @@ c_fallible! {
     ) -> *mut rocksdb_pinnableslice_t {
         // SAFETY: the contract.
         let ((db, options), key) = unsafe { (source(db, options)?, bytes(key, key_length)) };
-        db.db.get_cf(&db.default, options, key).map(give_pinned)
+        db.get(&db.default, options, key).map(give_pinned)
     }
 
     /// The value of a key of a family, pinned; null when there is none.
@@ -109,7 +109,7 @@ c_fallible! {
         // SAFETY: the contract.
         let ((db, options), family, key) =
             unsafe { (source(db, options)?, family(column_family)?, bytes(key, key_length)) };
-        db.db.get_cf(family, options, key).map(give_pinned)
+        db.get(family, options, key).map(give_pinned)
     }
 }
 
@@ -138,7 +138,7 @@ c_functions! {
         unsafe {
             let results = keys_of(count, keys, key_lengths).and_then(|keys| {
                 let (db, options) = source(db, options)?;
-                Ok(db.db.multi_get_cf(&db.default, options, &keys))
+                Ok(db.multi_get(&db.default, options, &keys))
             });
             give_copies(count, results, values, value_lengths, errors);
         }
@@ -162,7 +162,7 @@ c_functions! {
                 let (db, options) = source(db, options)?;
                 let families = families_of(count, column_families)?;
                 let keys: Vec<_> = families.into_iter().zip(keys).collect();
-                Ok(db.db.multi_get_families(options, &keys))
+                Ok(db.multi_get_families(options, &keys))
             });
             give_copies(count, results, values, value_lengths, errors);
         }
@@ -184,7 +184,7 @@ c_functions! {
         unsafe {
             let results = keys_of(count, keys, key_lengths).and_then(|keys| {
                 let (db, options) = source(db, options)?;
-                Ok(db.db.multi_get_cf(family(column_family)?, options, &keys))
+                Ok(db.multi_get(family(column_family)?, options, &keys))
             });
             for_each(count, results, |index, result| {
                 let (value, error) = split(result);

@@ -59,8 +59,9 @@ unsafe fn may_exist(
     (value, length, value_found): Places,
 ) -> c_uchar {
     let options = ReadOptions { read_tier: ReadTier::BlockCacheOnly, ..options.clone() };
-    let found = db.db.get_cf(family, &options, key);
-    let bytes = found.as_ref().ok().and_then(|found| found.as_deref());
+    let found = db.get(family, &options, key);
+    // Of a key that is not there for certain the value is known, too: as in RocksDB, it is empty.
+    let bytes = found.as_ref().ok().map(|found| found.as_deref().unwrap_or_default());
     // SAFETY: as for this function.
     unsafe {
         put(value_found, bytes.is_some().into());
@@ -94,7 +95,7 @@ c_fallible! {
         unsafe {
             fill(None, (buffer, 0), value_length, found);
             let (db, options) = source(db, options)?;
-            let value = db.db.get_cf(&db.default, options, bytes(key, key_length))?;
+            let value = db.get(&db.default, options, bytes(key, key_length))?;
             Ok(fill(value, (buffer, buffer_size), value_length, found))
         }
     }
@@ -115,7 +116,7 @@ c_fallible! {
         unsafe {
             fill(None, (buffer, 0), value_length, found);
             let (db, options) = source(db, options)?;
-            let value = db.db.get_cf(family(column_family)?, options, bytes(key, key_length))?;
+            let value = db.get(family(column_family)?, options, bytes(key, key_length))?;
             Ok(fill(value, (buffer, buffer_size), value_length, found))
         }
     }
@@ -129,7 +130,7 @@ c_fallible! {
     ) -> *mut rocksdb_pinnable_handle_t {
         // SAFETY: the contract.
         let ((db, options), key) = unsafe { (source(db, options)?, bytes(key, key_length)) };
-        Ok(give_handle(db.db.get_cf(&db.default, options, key)?))
+        Ok(give_handle(db.get(&db.default, options, key)?))
     }
 
     /// The value of a key of a family, pinned; null when there is none.
@@ -143,7 +144,7 @@ c_fallible! {
         // SAFETY: the contract.
         let ((db, options), family, key) =
             unsafe { (source(db, options)?, family(column_family)?, bytes(key, key_length)) };
-        Ok(give_handle(db.db.get_cf(family, options, key)?))
+        Ok(give_handle(db.get(family, options, key)?))
     }
 }
 
@@ -164,8 +165,8 @@ c_functions! {
         value.map_or(null(), |value| value.as_ptr().cast())
     }
 
-    /// 0 when memory alone shows that a key is not there. A value that memory has is told, from `malloc`. A timestamp
-    /// is not looked at: families with timestamps are not built.
+    /// 0 when memory alone shows that a key is not there. What memory knows is told: a value from `malloc`, an empty
+    /// one of a key that is not there. A timestamp is not looked at: families with timestamps are not built.
     fn rocksdb_key_may_exist(
         db: *mut rocksdb_t,
         options: *const rocksdb_readoptions_t,
@@ -222,7 +223,7 @@ c_functions! {
             let read = || -> Result<_> {
                 let (db, options) = source(db, options)?;
                 let keys: Vec<&[u8]> = array(keys, count).iter().map(|key| key.bytes()).collect();
-                Ok(db.db.multi_get_cf(family(column_family)?, options, &keys))
+                Ok(db.multi_get(family(column_family)?, options, &keys))
             };
             for_each(count, read(), |index, result| {
                 let (value, error) = split(result);

@@ -35,7 +35,7 @@ c_fallible! {
         // SAFETY: the contract.
         let ((db, options), key, value) =
             unsafe { (target(db, options)?, bytes(key, key_length), bytes(value, value_length)) };
-        db.db.put_cf(&db.default, key, value, options)
+        db.put(&db.default, key, value, options)
     }
 
     /// Sets the value of a key of a family.
@@ -52,7 +52,7 @@ c_fallible! {
         let ((db, options), family, key, value) = unsafe {
             (target(db, options)?, family(column_family)?, bytes(key, key_length), bytes(value, value_length))
         };
-        db.db.put_cf(family, key, value, options)
+        db.put(family, key, value, options)
     }
 
     /// Removes a key.
@@ -136,7 +136,7 @@ c_fallible! {
         // SAFETY: the contract.
         let ((db, options), key, operand) =
             unsafe { (target(db, options)?, bytes(key, key_length), bytes(operand, operand_length)) };
-        db.db.merge_cf(&db.default, key, operand, options)
+        db.merge(&db.default, key, operand, options)
     }
 
     /// Merges an operand into the value of a key of a family.
@@ -153,7 +153,7 @@ c_fallible! {
         let ((db, options), family, key, operand) = unsafe {
             (target(db, options)?, family(column_family)?, bytes(key, key_length), bytes(operand, operand_length))
         };
-        db.db.merge_cf(family, key, operand, options)
+        db.merge(family, key, operand, options)
     }
 
     /// Writes a batch atomically. The batch stays as it is, but for the sequence number of its first entry.
@@ -165,6 +165,6 @@ c_fallible! {
         // SAFETY: the contract: no other thread uses the batch now.
         let ((db, options), batch) = unsafe { (target(db, options)?, borrow_mut(batch, "batch")?) };
         batch.check()?;
-        db.db.write_lent(&mut batch.batch, options)
+        db.write(&mut batch.batch, options)
     }
 }

@@ -7,7 +7,7 @@ use crate::family_handle::family;
 use crate::family_handle::rocksdb_column_family_handle_t;
 use crate::handle::give;
 use crate::memory::{bytes, put};
-use ferrock::{Error, Result, WriteBatch};
+use ferrock::{Error, ErrorKind, Result, WriteBatch};
 use std::ffi::{c_char, c_int};
 
 /// A batch of writes.
@@ -16,12 +16,24 @@ pub struct rocksdb_writebatch_t {
     pub(crate) batch: WriteBatch,
     /// The first thing that went wrong.
     error: Option<Error>,
+    /// How long it may become; 0: as long as memory allows.
+    max_bytes: usize,
+}
+
+/// The error of a batch that has become too long, if it has.
+pub(crate) fn over_limit(size_bytes: usize, max_bytes: usize) -> Option<Error> {
+    (size_bytes > max_bytes).then(|| {
+        Error::new(
+            ErrorKind::MemoryLimit,
+            format!("the batch would have {size_bytes} bytes, and may have {max_bytes}: write it, and begin a new one"),
+        )
+    })
 }
 
 impl rocksdb_writebatch_t {
     /// A batch that holds something already.
     pub(crate) fn of(batch: WriteBatch) -> Self {
-        Self { batch, error: None }
+        Self { batch, error: None, max_bytes: 0 }
     }
 
     /// The first thing that went wrong, for what was added then is not in the batch.
@@ -36,7 +48,24 @@ impl rocksdb_writebatch_t {
 
     #[inline]
     fn add(&mut self, add: impl FnOnce(&mut WriteBatch) -> Result<()>) {
+        if self.max_bytes > 0 {
+            return self.add_within_limit(add);
+        }
         if let Err(error) = add(&mut self.batch) {
+            self.fail(error);
+        }
+    }
+
+    /// Adds what does not make the batch too long.
+    #[cold]
+    fn add_within_limit(&mut self, add: impl FnOnce(&mut WriteBatch) -> Result<()>) {
+        self.batch.set_save_point();
+        let added = add(&mut self.batch);
+        let outcome = match over_limit(self.batch.byte_size(), self.max_bytes) {
+            Some(error) => added.and_then(|()| self.batch.rollback_to_save_point()).and(Err(error)),
+            None => added.and(self.batch.pop_save_point()),
+        };
+        if let Err(error) = outcome {
             self.fail(error);
         }
     }
@@ -75,13 +104,14 @@ c_functions! {
         // SAFETY: the contract.
         let data = unsafe { bytes(data, length) };
         give(match WriteBatch::from_data(data) {
-            Ok(batch) => rocksdb_writebatch_t { batch, error: None },
-            Err(error) => rocksdb_writebatch_t { batch: WriteBatch::new(), error: Some(error) },
+            Ok(batch) => rocksdb_writebatch_t::of(batch),
+            Err(error) => rocksdb_writebatch_t { error: Some(error), ..rocksdb_writebatch_t::default() },
         })
     }
 
-    /// An empty batch with room for so many bytes. Bounds, checksums of entries and timestamps are not built: a batch
-    /// that asks for one cannot be written.
+    /// An empty batch with room for so many bytes. What would make it longer than `max_bytes`, unless that is 0, is not
+    /// added, and told when it is written. Checksums of entries are not made. Timestamps are not built: a batch that
+    /// asks for them cannot be written.
     fn rocksdb_writebatch_create_with_params(
         reserved_bytes: usize,
         max_bytes: usize,
@@ -91,9 +121,9 @@ c_functions! {
         // A wrong number only costs a later allocation.
         let batch = WriteBatch::with_capacity(reserved_bytes.min(1 << 20));
         let _ = protection_bytes_per_key;
-        let error = (max_bytes != 0 || default_cf_timestamp_size != 0)
-            .then(|| Error::not_supported("a batch with max_bytes or timestamps is not built yet"));
-        give(rocksdb_writebatch_t { batch, error })
+        let error = (default_cf_timestamp_size != 0)
+            .then(|| Error::not_supported("a batch with timestamps is not built yet"));
+        give(rocksdb_writebatch_t { batch, error, max_bytes })
     }
 
     /// Empties a batch.

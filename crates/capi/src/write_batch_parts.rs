@@ -4,7 +4,7 @@ use crate::family_handle::{count_of, rocksdb_column_family_handle_t};
 use crate::memory::null_handle;
 use crate::memory::{bytes, keys_of};
 use crate::write_batch::{change, id, rocksdb_writebatch_t};
-use ferrock::Result;
+use ferrock::{Result, WriteBatch};
 use ferrock_format::write_batch::Record;
 use std::ffi::{c_char, c_int, c_void};
 
@@ -12,7 +12,7 @@ use std::ffi::{c_char, c_int, c_void};
 ///
 /// # Safety
 /// The contract: both arrays have `count` elements.
-unsafe fn joined(count: c_int, parts: *const *const c_char, lengths: *const usize) -> Result<Vec<u8>> {
+pub(crate) unsafe fn joined(count: c_int, parts: *const *const c_char, lengths: *const usize) -> Result<Vec<u8>> {
     // SAFETY: as for this function.
     unsafe { keys_of(count_of(count), parts, lengths) }.map(|parts| parts.concat())
 }
@@ -138,7 +138,7 @@ c_functions! {
         deleted: Option<DeletedCallback>,
     ) {
         // SAFETY: the contract.
-        unsafe { iterate(batch, state, put, deleted, None) };
+        unsafe { iterate(batch.as_ref().map(|batch| &batch.batch), state, put, deleted, None) };
     }
 
     /// The same, and the bytes that go to the log alone.
@@ -150,7 +150,7 @@ c_functions! {
         log_data: Option<DeletedCallback>,
     ) {
         // SAFETY: the contract.
-        unsafe { iterate(batch, state, put, deleted, log_data) };
+        unsafe { iterate(batch.as_ref().map(|batch| &batch.batch), state, put, deleted, log_data) };
     }
 
     /// Tells puts, removals and merges of all families in their order. A range deletion ends it.
@@ -162,7 +162,7 @@ c_functions! {
         merge_cf: Option<FamilyPutCallback>,
     ) {
         // SAFETY: the contract.
-        unsafe { iterate_families(batch, state, (put_cf, deleted_cf, merge_cf), None) };
+        unsafe { iterate_families(batch.as_ref().map(|batch| &batch.batch), state, (put_cf, deleted_cf, merge_cf), None) };
     }
 
     /// The same, and the bytes that go to the log alone.
@@ -175,7 +175,7 @@ c_functions! {
         log_data: Option<DeletedCallback>,
     ) {
         // SAFETY: the contract.
-        unsafe { iterate_families(batch, state, (put_cf, deleted_cf, merge_cf), log_data) };
+        unsafe { iterate_families(batch.as_ref().map(|batch| &batch.batch), state, (put_cf, deleted_cf, merge_cf), log_data) };
     }
 }
 
@@ -199,19 +199,14 @@ c_fallible! {
     }
 }
 
-type PutCallback = unsafe extern "C" fn(*mut c_void, *const c_char, usize, *const c_char, usize);
-type DeletedCallback = unsafe extern "C" fn(*mut c_void, *const c_char, usize);
+pub(crate) type PutCallback = unsafe extern "C" fn(*mut c_void, *const c_char, usize, *const c_char, usize);
+pub(crate) type DeletedCallback = unsafe extern "C" fn(*mut c_void, *const c_char, usize);
 type FamilyPutCallback = unsafe extern "C" fn(*mut c_void, u32, *const c_char, usize, *const c_char, usize);
 type FamilyDeletedCallback = unsafe extern "C" fn(*mut c_void, u32, *const c_char, usize);
 
 /// The records of a batch, up to the first that is damaged.
-///
-/// # Safety
-/// The contract.
-unsafe fn records<'a>(batch: *const rocksdb_writebatch_t) -> impl Iterator<Item = Record<'a>> {
-    // SAFETY: as for this function.
-    let batch = unsafe { batch.as_ref() };
-    batch.into_iter().flat_map(|batch| batch.batch.iter()).map_while(Result::ok)
+fn records(batch: Option<&WriteBatch>) -> impl Iterator<Item = Record<'_>> {
+    batch.into_iter().flat_map(WriteBatch::iter).map_while(Result::ok)
 }
 
 /// Tells the bytes for the log.
@@ -225,17 +220,18 @@ unsafe fn tell_log_data(state: *mut c_void, data: &[u8], log_data: Option<Delete
     }
 }
 
+/// See `rocksdb_writebatch_iterate`.
+///
 /// # Safety
-/// The contract.
-unsafe fn iterate(
-    batch: *const rocksdb_writebatch_t,
+/// The contract about callbacks.
+pub(crate) unsafe fn iterate(
+    batch: Option<&WriteBatch>,
     state: *mut c_void,
     put: Option<PutCallback>,
     deleted: Option<DeletedCallback>,
     log_data: Option<DeletedCallback>,
 ) {
-    // SAFETY: as for this function.
-    for record in unsafe { records(batch) } {
+    for record in records(batch) {
         if record.column_family().is_some_and(|id| id != 0) {
             return;
         }
@@ -257,13 +253,12 @@ unsafe fn iterate(
 /// # Safety
 /// The contract.
 unsafe fn iterate_families(
-    batch: *const rocksdb_writebatch_t,
+    batch: Option<&WriteBatch>,
     state: *mut c_void,
     (put, deleted, merge): (Option<FamilyPutCallback>, Option<FamilyDeletedCallback>, Option<FamilyPutCallback>),
     log_data: Option<DeletedCallback>,
 ) {
-    // SAFETY: as for this function.
-    for record in unsafe { records(batch) } {
+    for record in records(batch) {
         // SAFETY: as for this function; keys and values live through the calls.
         unsafe {
             match record {

@@ -307,3 +307,23 @@ fn a_table_is_written_from_lines_and_taken_in() {
     assert!(!table.exists());
     assert!(printed(&on(&database, &["get", "e"])).starts_with('5'));
 }
+
+#[test]
+fn values_with_times_are_written_and_read_without_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("db");
+    assert_eq!(printed(&on(&path, &["put", "--ttl", "--create_if_missing", "a", "1"])), "OK\n");
+    assert_eq!(printed(&on(&path, &["batchput", "--ttl", "b", "2", "d", "4"])), "OK\n");
+    assert_eq!(printed(&on(&path, &["delete", "--ttl", "d"])), "OK\n");
+    let loaded = ldb_with_input(&path, &["load", "--ttl"], b"c ==> 3\n");
+    assert_eq!(loaded.status.code(), Some(0), "{loaded:?}");
+    assert_eq!(printed(&on(&path, &["get", "--ttl", "a"])), "1\n");
+    assert_eq!(printed(&on(&path, &["scan", "--ttl"])), "a : 1\nb : 2\nc : 3\n");
+    assert_eq!(printed(&on(&path, &["dump", "--ttl"])), "a ==> 1\nb ==> 2\nc ==> 3\nKeys in range: 3\n");
+    // Four bytes of time are behind each value.
+    let stored = printed(&on(&path, &["get", "--value_hex", "c"]));
+    assert!(stored.starts_with("0x33") && stored.trim_end().len() == 12, "{stored}");
+    fails(&on(&path, &["idump", "--ttl"]), 64, "--ttl is for get");
+    printed(&on(&path, &["put", "e", "no time"]));
+    assert_ne!(on(&path, &["get", "--ttl", "e"]).status.code(), Some(0));
+}

@@ -5,6 +5,7 @@
 //! | open, read and write | [`Db`] |
 //! | write several things at once | [`WriteBatch`], [`Db::write`] |
 //! | keep different data apart | [`ColumnFamily`], [`Db::create_column_family`] |
+//! | read a batch before it is written | `indexed_batch` (feature `indexed-batch`, on by default) |
 //! | read a range | [`Db::iter`], [`Iter`]; many ranges: [`Db::multi_scan`] |
 //! | read many keys | [`Db::multi_get`] |
 //! | read without blocking a thread | [`Db::get_async`], [`Db::multi_get_async`], [`Db::scan_async`] |
@@ -19,11 +20,13 @@
 //! | see how it is doing | [`Db::metrics`]; for Prometheus: `metrics` (feature `metrics`, on by default) |
 //! | copy it while it runs | `backup` (feature `backup`, on by default) |
 //! | write down what it is asked, and ask it again | [`Db::start_trace`]; `replay` (feature `replay`, on by default) |
+//! | forget what is old | `ttl` (feature `ttl`, on by default) |
 //! | store typed rows of wide partitions | `wide` (feature `wide`, on by default) |
 //!
-//! Features, all on by default: `wide`; `metrics`; `backup`; `replay`; `io-uring`, sets of reads by one call of the kernel on
-//! Linux; and an algorithm of compression each: `bzip2`, `lz4`, `snappy`, `zlib`, `zstd`. A block, a log or an option
-//! that needs an algorithm which was left out is refused with [`ErrorKind::NotSupported`] or
+//! Features, all on by default: `wide`; `metrics`; `backup`; `replay`; `ttl`; `indexed-batch`; `io-uring`, sets of
+//! reads by one call of the kernel on Linux; and an algorithm of compression each: `bzip2`, `lz4`, `snappy`, `zlib`,
+//! `zstd`. A block, a log or an option that needs an algorithm which was left out is refused with
+//! [`ErrorKind::NotSupported`] or
 //! [`ErrorKind::InvalidArgument`]; the error names the feature.
 //!
 //! Off by default: `tracing`, spans of opens, flushes, compactions and stalls of writers for the crate of that name.
@@ -35,10 +38,14 @@
 #[cfg(feature = "backup")]
 pub use ferrock_backup as backup;
 pub use ferrock_engine::*;
+#[cfg(feature = "indexed-batch")]
+pub use ferrock_indexed_batch as indexed_batch;
 #[cfg(feature = "metrics")]
 pub use ferrock_metrics as metrics;
 #[cfg(feature = "replay")]
 pub use ferrock_replay as replay;
+#[cfg(feature = "ttl")]
+pub use ferrock_ttl as ttl;
 #[cfg(feature = "wide")]
 pub use ferrock_wide as wide;
 
@@ -53,3 +60,7 @@ struct WideGuideExamples;
 #[cfg(all(doctest, feature = "backup"))]
 #[doc = include_str!("../../../docs/backup.md")]
 struct BackupGuideExamples;
+
+#[cfg(all(doctest, feature = "ttl"))]
+#[doc = include_str!("../../../docs/ttl.md")]
+struct TtlGuideExamples;

@@ -32,6 +32,19 @@ fn charged(db: &Db, role: &str) -> u64 {
 }
 
 #[test]
+fn a_cache_of_rows_is_taken_and_said_to_have_no_effect() {
+    let mut options = options_on(Arc::new(MemoryFileSystem::new()));
+    let cache = TableBlockCache::new(CacheOptions { capacity_bytes: 1 << 20, ..CacheOptions::default() });
+    options.components.row_cache = Some(Arc::clone(&cache));
+    let db = Db::open("/db", options).unwrap();
+    db.put(b"key", b"value").unwrap();
+    db.flush().unwrap();
+    assert_eq!(db.get(b"key").unwrap().as_deref(), Some(&b"value"[..]));
+    assert_eq!(db.option_notes(), ["database: row_cache has no effect; give its memory to the block cache"]);
+    assert!(db.property("ferrock.options-without-effect").unwrap().contains("row_cache"));
+}
+
+#[test]
 fn open_tables_are_charged() {
     let files = MemoryFileSystem::new();
     let db = open(&files, 8 << 20, family()).unwrap();

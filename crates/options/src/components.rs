@@ -25,6 +25,9 @@ pub struct Components {
     pub thread_pools: Option<Arc<PriorityPools>>,
     /// Cache of blocks; give the same one to several databases to bound them together.
     pub block_cache: Option<Arc<TableBlockCache>>,
+    /// A cache of rows, which RocksDB asks before it looks into tables. Here nothing is kept in it, as the notes on
+    /// options say: what a read of a key needs is in the block cache, to which the memory is better given.
+    pub row_cache: Option<Arc<TableBlockCache>>,
     /// Bounds the memory of memtables; give the same one to several databases to bound them together.
     pub write_buffer_manager: Option<Arc<WriteBufferManager>>,
     /// Bounds everything that databases hold in memory, blocks and memtables included: see [`MemoryBudget`]. Block
@@ -63,6 +66,7 @@ impl fmt::Debug for Components {
             .field("file_system", &self.file_system)
             .field("thread_pools", &self.thread_pools)
             .field("block_cache", &self.block_cache.is_some())
+            .field("row_cache", &self.row_cache.is_some())
             .field("write_buffer_manager", &self.write_buffer_manager)
             .field("memory_budget", &self.memory_budget)
             .field("sst_file_manager", &self.sst_file_manager)

@@ -49,7 +49,8 @@ pub fn db_lines(options: &DbOptions) -> Vec<String> {
         lines.push(format!("Options.{name}: {}", if is_there { "of the caller" } else { "(nil)" }));
     }
     lines.push("Options.statistics: (nil)".to_owned());
-    lines.push("Options.row_cache: None".to_owned());
+    let row_cache = if components.row_cache.is_some() { "of the caller" } else { "None" };
+    lines.push(format!("Options.row_cache: {row_cache}"));
     let is_compiled_in = cfg!(any(target_feature = "sse4.2", target_feature = "crc"));
     let architecture = match std::env::consts::ARCH {
         "x86_64" => "x86",

@@ -184,6 +184,9 @@ fn report(notes: &mut Vec<String>, place: &str, scope: OptionScope, kept: &Passt
 pub fn notes_of(db: &DbOptions, families: &[(String, ColumnFamilyOptions)]) -> Vec<String> {
     let mut notes = Vec::new();
     report(&mut notes, "database", OptionScope::Db, &db.passthrough, passthrough::DB_OPTIONS);
+    if db.components.row_cache.is_some() {
+        notes.push("database: row_cache has no effect; give its memory to the block cache".to_owned());
+    }
     for (name, options) in families {
         let place = format!("column family {name}");
         let table = passthrough::COLUMN_FAMILY_OPTIONS;

@@ -31,6 +31,7 @@ mod seeds;
 mod settings;
 mod tables;
 mod traces;
+mod ttl;
 mod updates;
 mod wide;
 mod worker;
@@ -95,6 +96,12 @@ enum Task {
         #[arg(long, default_value = "0..11", value_parser = parse_seeds)]
         seeds: RangeInclusive<u64>,
     },
+    /// Databases whose entries expire, written and compacted by both in turns.
+    Ttls {
+        /// Seeds: one, or FIRST..LAST, both included.
+        #[arg(long, default_value = "0..11", value_parser = parse_seeds)]
+        seeds: RangeInclusive<u64>,
+    },
     /// Tables from outside: written and taken in by Ferrock and by RocksDB 11.8.1, in turns on one directory.
     Ingestions {
         /// Seeds: one, or FIRST..LAST, both included.
@@ -133,7 +140,7 @@ enum Task {
         ferrock_library: Option<PathBuf>,
     },
     /// Histories, answers, histories under many options, counts, tables, golden databases, rewritings, wide tables,
-    /// backups, updates, traces and ingestions.
+    /// backups, updates, traces, ingestions and entries that expire.
     All(HistoriesArguments),
     #[command(hide = true)]
     UpdatesCase(updates::Case),
@@ -152,6 +159,15 @@ enum Task {
     },
     #[command(hide = true)]
     CountsCase {
+        #[arg(long)]
+        directory: PathBuf,
+        #[arg(long)]
+        library: PathBuf,
+    },
+    #[command(hide = true)]
+    TtlCase {
+        #[arg(long)]
+        seed: u64,
         #[arg(long)]
         directory: PathBuf,
         #[arg(long)]
@@ -342,10 +358,11 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             let wide = of_seeds(&wide::SUITE, &directory, library, 0..=11, json)?;
             let backups = of_seeds(&backups::SUITE, &directory, library, 0..=11, json)?;
             let ingestions = of_seeds(&ingestion::SUITE, &directory, library, 0..=11, json)?;
+            let ttls = of_seeds(&ttl::SUITE, &directory, library, 0..=11, json)?;
             let golden = golden_databases(&directory, library, "", json)?;
             let updates = updates_of_logs(&directory, library, arguments.ferrock_library.as_deref(), 0..=7, json)?;
             let traces = traces_of_both(&directory, library, arguments.ferrock_library.as_deref(), 0..=7, json)?;
-            let copies = updates && backups && ingestions && traces;
+            let copies = updates && backups && ingestions && traces && ttls;
             Ok(copies && golden && rewritings && tables && counts && answers && alike && histories && wide)
         }
         Task::Worker { release, library, ferrock_library, seed, directory, from_turn } => {
@@ -387,6 +404,8 @@ fn run(arguments: Arguments) -> Result<bool, String> {
         Task::BackupsCase { seed, directory, library } => Ok(report::said(backups::play(seed, &directory, &library))),
         Task::Wide { seeds } => of_seeds(&wide::SUITE, &directory, library, seeds, json),
         Task::Ingestions { seeds } => of_seeds(&ingestion::SUITE, &directory, library, seeds, json),
+        Task::Ttls { seeds } => of_seeds(&ttl::SUITE, &directory, library, seeds, json),
+        Task::TtlCase { seed, directory, library } => Ok(report::said(ttl::play(seed, &directory, &library))),
         Task::IngestionCase { seed, directory, library } => {
             Ok(report::said(ingestion::play(seed, &directory, &library)))
         }

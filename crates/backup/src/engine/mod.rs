@@ -22,9 +22,9 @@
 //!   is durable. So a crash leaves it whole, or leaves files that nothing names, which the next write removes.
 //! - A shared file is never changed: it gets its name by a rename, when it is whole.
 //! - Reads of one engine run beside each other, and wait for its writes. Writes of several engines, also of other
-//!   processes, exclude each other by the file LOCK; each looks first whether another one has changed the directory.
+//!   processes, exclude each other by the file BACKUP_LOCK; each looks first whether another one has changed the directory.
 //!
-//! RocksDB reads and writes the same directory. It does not know LOCK: it and Ferrock must not write at the same time.
+//! RocksDB reads and writes the same directory. It does not know BACKUP_LOCK: it and Ferrock must not write at the same time.
 
 mod catalog;
 mod create;
@@ -47,7 +47,6 @@ use crate::copying::Copier;
 use catalog::Catalog;
 use ferrock_base::{Error, Result};
 use ferrock_format::backup::{META_DIRECTORY, PRIVATE_DIRECTORY, SHARED_CHECKSUM_DIRECTORY, SHARED_DIRECTORY};
-use ferrock_format::file_name;
 use ferrock_vfs::{FileLock, FileSystem, RateLimiter};
 use parking_lot::{RwLock, RwLockWriteGuard};
 use std::fmt;
@@ -55,6 +54,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use transfer::{Meter, Transfers};
+
+/// Held while an engine writes. Not the name of a database's: both may be in one directory.
+const LOCK_FILE: &str = "BACKUP_LOCK";
 
 /// Makes, lists, verifies, restores and removes backups in a directory.
 ///
@@ -233,7 +235,7 @@ impl BackupEngine {
         }
         let mut state = self.state.write();
         let files = &*self.options.backup_file_system;
-        let lock = files.lock_file(&self.path(file_name::LOCK))?;
+        let lock = files.lock_file(&self.path(LOCK_FILE))?;
         state.catalog.refresh(files, &self.options.backup_dir)?;
         Ok(Writing { state, _lock: lock })
     }

@@ -20,7 +20,7 @@
 use super::options::{ProgressCallback, RestoreOptions};
 use super::restore_plan::{RestoredFile, names_in_database};
 use super::transfer::{Meter, Source, Transfer};
-use super::{BackupEngine, make_directory};
+use super::{BackupEngine, LOCK_FILE, make_directory};
 use crate::places::options_of_copy;
 use ferrock_base::checksum::crc32c;
 use ferrock_base::{Error, ErrorKind, Result};
@@ -108,7 +108,7 @@ impl BackupEngine {
     /// # Errors
     /// `Busy` while another engine writes to the directory; those of reading it.
     fn exclude_removals(&self) -> Result<Option<Box<dyn FileLock>>> {
-        let (files, path) = (&*self.options.backup_file_system, self.path(file_name::LOCK));
+        let (files, path) = (&*self.options.backup_file_system, self.path(LOCK_FILE));
         // An engine that only reads makes no file; one that has ever written has left this one.
         let may_lock = !self.is_read_only || files.exists(&path).unwrap_or(false);
         let lock = match may_lock.then(|| files.lock_file(&path)) {

@@ -3,7 +3,6 @@
 use super::files::{rocksdb_file_checksum_gen_factory_t, rocksdb_logger_t};
 use super::not_built;
 use super::other::rocksdb_cuckoo_table_options_t;
-use crate::cache::rocksdb_cache_t;
 use crate::options::rocksdb_options_t;
 
 not_built! {
@@ -15,5 +14,4 @@ not_built! {
     fn rocksdb_options_set_file_checksum_gen_factory(
         options: *mut rocksdb_options_t, file_checksum_gen_factory: *mut rocksdb_file_checksum_gen_factory_t,
     ) = refuse;
-    fn rocksdb_options_set_row_cache(opt: *mut rocksdb_options_t, cache: *mut rocksdb_cache_t) = refuse;
 }

@@ -1,11 +1,11 @@
 //! User-defined timestamps.
 
-use super::indexed_batch::rocksdb_writebatch_wi_t;
 use super::not_built;
 use crate::callback::Destructor;
 use crate::comparator::rocksdb_comparator_t;
 use crate::db::rocksdb_t;
 use crate::family_handle::rocksdb_column_family_handle_t;
+use crate::indexed_batch::rocksdb_writebatch_wi_t;
 use crate::operation_options::{rocksdb_readoptions_t, rocksdb_writeoptions_t};
 use crate::options::rocksdb_options_t;
 use crate::sst_file_writer::rocksdb_sstfilewriter_t;

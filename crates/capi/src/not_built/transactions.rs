@@ -1,10 +1,10 @@
 //! Transactions: pessimistic, optimistic, and their databases.
 
-use super::indexed_batch::rocksdb_writebatch_wi_t;
 use super::{not_built, unbuilt_types};
 use crate::checkpoint::rocksdb_checkpoint_t;
 use crate::db::rocksdb_t;
 use crate::family_handle::rocksdb_column_family_handle_t;
+use crate::indexed_batch::rocksdb_writebatch_wi_t;
 use crate::iterator::rocksdb_iterator_t;
 use crate::kept::kept_options;
 use crate::operation_options::{

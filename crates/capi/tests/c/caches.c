@@ -124,11 +124,40 @@ static void test_null(void) {
   rocksdb_options_set_write_buffer_manager(NULL, NULL);
 }
 
+/* A cache of rows is taken, and changes nothing that is read. */
+static void test_row_cache(const char* path) {
+  rocksdb_options_t* options = rocksdb_options_create();
+  rocksdb_options_set_create_if_missing(options, 1);
+  rocksdb_cache_t* cache = rocksdb_cache_create_lru(1 << 20);
+  rocksdb_options_set_row_cache(options, cache);
+  rocksdb_cache_destroy(cache);
+  rocksdb_t* db = rocksdb_open(options, path, &err);
+  OK();
+  rocksdb_writeoptions_t* wo = rocksdb_writeoptions_create();
+  rocksdb_readoptions_t* ro = rocksdb_readoptions_create();
+  rocksdb_flushoptions_t* fo = rocksdb_flushoptions_create();
+  rocksdb_put(db, wo, "a", 1, "1", 1, &err);
+  rocksdb_flush(db, fo, &err);
+  OK();
+  for (int i = 0; i < 2; i++) {
+    rocksdb_pinnableslice_t* value = rocksdb_get_pinned(db, ro, "a", 1, &err);
+    CHECK(slice_is(value, "1"));
+    rocksdb_pinnableslice_destroy(value);
+  }
+  rocksdb_close(db);
+  rocksdb_options_set_row_cache(options, NULL);
+  rocksdb_flushoptions_destroy(fo);
+  rocksdb_readoptions_destroy(ro);
+  rocksdb_writeoptions_destroy(wo);
+  rocksdb_options_destroy(options);
+}
+
 int main(int argc, char** argv) {
   CHECK(argc == 2);
   test_options();
   test_use(path_in(argv[1], "caches"));
   test_blobs(path_in(argv[1], "blob-caches"));
+  test_row_cache(path_in(argv[1], "row-cache"));
   test_null();
   rocksdb_write_buffer_manager_t* manager = rocksdb_write_buffer_manager_create(0, false);
   CHECK(!rocksdb_write_buffer_manager_enabled(manager) && !rocksdb_write_buffer_manager_cost_to_cache(manager));

@@ -34,6 +34,10 @@ static void test_reads(rocksdb_t* db, rocksdb_readoptions_t* ro, rocksdb_column_
     rocksdb_free(text);
   }
   CHECK(rocksdb_key_may_exist(db, ro, "a", 1, NULL, NULL, NULL, 0, NULL));
+  /* Of what is not there for certain the value is known: an empty one. */
+  CHECK(!rocksdb_key_may_exist_cf(db, ro, family, "a", 1, &text, &length, NULL, 0, &found));
+  CHECK(found && text && length == 0);
+  rocksdb_free(text);
   CHECK(!rocksdb_key_may_exist_cf(db, ro, family, "a", 1, NULL, NULL, NULL, 0, NULL));
   rocksdb_slice_t keys[] = {{"f", 1}, {"z", 1}};
   rocksdb_pinnableslice_t* values[2];

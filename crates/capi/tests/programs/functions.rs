@@ -367,7 +367,11 @@ fn promise(name: &str, kind: &Kind, given: Option<&str>, declaration: &Declarati
             format!("  {is_set}{refused}(\"{name}\", directory, a0);\n")
         }
         ("batch", _) => {
-            format!("  rocksdb_write(db, NULL, a0, &err);\n  told(\"{name}\", err);\n  err = NULL;\n")
+            let write = match handle_of(&declaration.parameters[0].0) {
+                Some("rocksdb_writebatch_wi_t") => "rocksdb_write_writebatch_wi",
+                _ => "rocksdb_write",
+            };
+            format!("  {write}(db, NULL, a0, &err);\n  told(\"{name}\", err);\n  err = NULL;\n")
         }
         ("handle", Some("rocksdb_iterator_t")) => format!(
             "  rocksdb_iter_seek_to_first(given);\n  CHECK(!rocksdb_iter_valid(given));\n  \

@@ -66,6 +66,16 @@ fn checkpoints() {
 }
 
 #[test]
+fn indexed_batches() {
+    check("indexed_batches");
+}
+
+#[test]
+fn ttl() {
+    check("ttl");
+}
+
+#[test]
 fn maintenance() {
     check("maintenance");
 }

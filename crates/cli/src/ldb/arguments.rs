@@ -190,7 +190,7 @@ const FLAGS: &[(&str, Kind, bool, &str)] = &[
     ("backup_env_uri", Kind::Refused, true, "files are the machine's"),
     ("backup_fs_uri", Kind::Refused, true, "files are the machine's"),
     ("stderr_log_level", Kind::Refused, true, "backups write no log; `ferrock backup` shows a bar"),
-    ("ttl", Kind::Refused, true, "databases whose values carry a time to live are not opened"),
+    ("ttl", Kind::Switch, true, "values carry the time of their write, which is put behind them and not printed"),
     ("env_uri", Kind::Refused, true, "files are the machine's"),
     ("fs_uri", Kind::Refused, true, "files are the machine's"),
     ("secondary_path", Kind::Refused, true, "there are no secondary instances yet"),
@@ -409,7 +409,7 @@ mod tests {
             "scan --max_keys",
             "scan --no_value=7",
             "get k --verbose",
-            "scan --ttl",
+            "scan --ttl=7",
             "put k v --auto_compaction=perhaps",
             "help",
         ] {

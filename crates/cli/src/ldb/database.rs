@@ -3,7 +3,11 @@
 use crate::arguments::Request;
 use crate::{Failure, Result};
 use ferrock::options::{CompressionType, DbSettings, FilterPolicy, load_latest};
-use ferrock::{ColumnFamily, ColumnFamilyOptions, Db, DbOptions};
+use ferrock::ttl::{TtlDb, TtlFamily, TtlIter};
+use ferrock::{
+    ColumnFamily, ColumnFamilyOptions, Db, DbOptions, Iter, PinnedSlice, ReadOptions, WriteBatch, WriteOptions,
+};
+use ferrock_base::merge;
 use ferrock_base::prefix::PrefixExtractor;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +15,107 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Opened {
     pub(crate) db: Db,
     pub(crate) family: ColumnFamily,
+    /// With `--ttl`.
+    ttl: Option<TtlDb>,
+}
+
+impl Opened {
+    /// The value of a key.
+    pub(crate) fn get(&self, key: &[u8]) -> ferrock::Result<Option<PinnedSlice>> {
+        let options = ReadOptions::default();
+        match &self.ttl {
+            None => self.db.get_cf(&self.family, &options, key),
+            Some(ttl) => ttl.get_cf(&self.family, &options, key),
+        }
+    }
+
+    /// Writes a batch.
+    pub(crate) fn write(&self, mut batch: WriteBatch, options: &WriteOptions) -> ferrock::Result<()> {
+        match &self.ttl {
+            None => self.db.write(batch, options),
+            Some(ttl) => ttl.write(&mut batch, options),
+        }
+    }
+
+    /// The rows of the family.
+    pub(crate) fn rows(&self, options: &ReadOptions) -> Rows {
+        match &self.ttl {
+            None => Rows::Plain(self.db.iter_cf(&self.family, options)),
+            Some(ttl) => Rows::Timed(ttl.iter_cf(&self.family, options)),
+        }
+    }
+}
+
+/// An iterator over rows, with `--ttl` without the times of their values.
+pub(crate) enum Rows {
+    Plain(Iter),
+    Timed(TtlIter),
+}
+
+/// The same call on either.
+macro_rules! on_each {
+    ($rows:expr, $iter:ident => $call:expr) => {
+        match $rows {
+            Rows::Plain($iter) => $call,
+            Rows::Timed($iter) => $call,
+        }
+    };
+}
+
+impl Rows {
+    pub(crate) fn seek_to_first(&mut self) {
+        on_each!(self, iter => iter.seek_to_first());
+    }
+    pub(crate) fn seek(&mut self, key: &[u8]) {
+        on_each!(self, iter => iter.seek(key));
+    }
+    pub(crate) fn next(&mut self) {
+        on_each!(self, iter => iter.next());
+    }
+    pub(crate) fn valid(&self) -> bool {
+        on_each!(self, iter => iter.valid())
+    }
+    pub(crate) fn key(&self) -> &[u8] {
+        on_each!(self, iter => iter.key())
+    }
+    pub(crate) fn value(&self) -> &[u8] {
+        on_each!(self, iter => iter.value())
+    }
+    pub(crate) fn status(&self) -> ferrock::Result<()> {
+        on_each!(self, iter => iter.status())
+    }
+}
+
+/// Commands that know `--ttl`; to the others a value is what is stored.
+const WITH_TTL: &[&str] =
+    &["get", "put", "batchput", "delete", "singledelete", "deleterange", "merge", "scan", "dump", "load", "compact"];
+
+/// Whether `--ttl` is given, to a command that knows it.
+fn has_ttl(request: &Request) -> Result<bool> {
+    if !request.is_set("ttl") {
+        return Ok(false);
+    }
+    if WITH_TTL.contains(&request.command) {
+        return Ok(true);
+    }
+    let known = WITH_TTL.join(", ");
+    Err(Failure::Usage(format!("--ttl is for {known}; {} works on what is stored", request.command)))
+}
+
+/// The families, whose values do not expire here: `ldb` drops nothing by age. Of a merge operator around another the
+/// other one is taken, as opening with times puts the first around it.
+fn with_times(families: Vec<(String, ColumnFamilyOptions)>) -> Result<Vec<TtlFamily>> {
+    let mut with_times = Vec::with_capacity(families.len());
+    for (name, mut options) in families {
+        let stored = options.passthrough.iter().find(|(option, _)| *option == "merge_operator");
+        let inner = stored.and_then(|(_, text)| text.split_once("user_operator=")).map(|(_, rest)| rest.trim_end());
+        if let Some(inner) = inner {
+            let inner = inner.strip_suffix('}').unwrap_or(inner);
+            options.merge_operator = merge::built_in(inner.strip_suffix(';').unwrap_or(inner))?;
+        }
+        with_times.push((name, options, None));
+    }
+    Ok(with_times)
 }
 
 /// Flags that change how a database is opened.
@@ -40,6 +145,12 @@ pub(crate) fn directory(request: &Request) -> Result<PathBuf> {
 /// Opens for reading: nothing is written, not even a lock.
 pub(crate) fn open_for_reading(request: &Request) -> Result<Opened> {
     let directory = directory(request)?;
+    if has_ttl(request)? {
+        let (options, families) = options(request, &directory)?;
+        let opened = TtlDb::open_read_only(&directory, options, with_times(families)?);
+        let (ttl, families) = opened.map_err(|error| no_database(&directory, error))?;
+        return opened_of(request, ttl.db().clone(), Some(ttl), families);
+    }
     let (db, families) = if has_own_options(request) {
         let (options, families) = options(request, &directory)?;
         Db::open_read_only(&directory, options, Some(families))
@@ -47,18 +158,28 @@ pub(crate) fn open_for_reading(request: &Request) -> Result<Opened> {
         Db::open_read_only(&directory, recovery_of(&directory), None)
     }
     .map_err(|error| no_database(&directory, error))?;
-    opened(request, db, families)
+    opened_of(request, db, None, families)
 }
 
 /// Opens for writing.
 pub(crate) fn open_for_writing(request: &Request) -> Result<Opened> {
     let directory = directory(request)?;
     let creates = request.is_set("create_if_missing") && !exists(&directory)?;
-    let (db, families) = if creates {
+    let new = || -> Result<(DbOptions, Vec<(String, ColumnFamilyOptions)>)> {
         let (mut options, mut family) = (DbOptions::default(), ColumnFamilyOptions::default());
         options.create_if_missing = true;
         shape(request, &mut options, &mut family)?;
-        Db::open_cf(&directory, options, vec![("default".to_owned(), family)])
+        Ok((options, vec![("default".to_owned(), family)]))
+    };
+    if has_ttl(request)? {
+        let (options, families) = if creates { new()? } else { options(request, &directory)? };
+        let opened = TtlDb::open_cf(&directory, options, with_times(families)?);
+        let (ttl, families) = opened.map_err(|error| no_database(&directory, error))?;
+        return opened_of(request, ttl.db().clone(), Some(ttl), families);
+    }
+    let (db, families) = if creates {
+        let (options, families) = new()?;
+        Db::open_cf(&directory, options, families)
     } else if has_own_options(request) {
         let (options, families) = options(request, &directory)?;
         Db::open_cf(&directory, options, families)
@@ -66,7 +187,7 @@ pub(crate) fn open_for_writing(request: &Request) -> Result<Opened> {
         Db::open_with_latest_options(&directory, recovery_of(&directory))
     }
     .map_err(|error| no_database(&directory, error))?;
-    opened(request, db, families)
+    opened_of(request, db, None, families)
 }
 
 /// Options whose recovery mode is the directory's own: the engine takes that from its caller.
@@ -95,14 +216,14 @@ fn exists(directory: &Path) -> Result<bool> {
     Ok(file_system.exists(&directory.join(ferrock_format::file_name::CURRENT))?)
 }
 
-fn opened(request: &Request, db: Db, families: Vec<ColumnFamily>) -> Result<Opened> {
+fn opened_of(request: &Request, db: Db, ttl: Option<TtlDb>, families: Vec<ColumnFamily>) -> Result<Opened> {
     let name = request.get("column_family").unwrap_or("default");
     let known: Vec<String> = families.iter().map(|family| family.name().to_owned()).collect();
     let family = families.into_iter().find(|family| family.name() == name);
     let family = family.ok_or_else(|| {
         Failure::NotDone(format!("Non-existing column family {name}; there are {}", known.join(", ")))
     })?;
-    Ok(Opened { db, family })
+    Ok(Opened { db, family, ttl })
 }
 
 fn has_own_options(request: &Request) -> bool {

@@ -262,7 +262,7 @@ fn engines_see_what_others_wrote_before_they_write() {
     assert_eq!(world.back_up(&first), 4, "an engine gives no number twice");
     let ids: Vec<u32> = world.engine().backup_infos().iter().map(|info| info.backup_id).collect();
     assert_eq!(ids, [2, 4]);
-    let lock = world.files.lock_file(&path_of("LOCK")).unwrap();
+    let lock = world.files.lock_file(&path_of("BACKUP_LOCK")).unwrap();
     let error = first.garbage_collect().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
     drop(lock);

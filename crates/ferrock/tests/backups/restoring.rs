@@ -261,7 +261,7 @@ fn a_directory_that_is_written_to_is_not_restored_from() {
     world.write(0..20, "one");
     let engine = world.engine();
     let id = world.back_up(&engine);
-    let lock = Path::new(BACKUPS).join("LOCK");
+    let lock = Path::new(BACKUPS).join("BACKUP_LOCK");
     let held = world.files.lock_file(&lock).unwrap();
     let readers = [BackupEngine::open_read_only(engine_options(&world.files)).unwrap(), engine];
     for engine in &readers {
@@ -271,7 +271,7 @@ fn a_directory_that_is_written_to_is_not_restored_from() {
     }
     drop(held);
     assert_eq!(restored(&readers[1], &world.files, id), world.contents());
-    // One that only reads makes no LOCK.
+    // One that only reads makes no BACKUP_LOCK.
     world.files.remove_file(&lock).unwrap();
     assert_eq!(restored(&readers[0], &world.files, id), world.contents());
     assert!(!world.files.exists(&lock).unwrap());

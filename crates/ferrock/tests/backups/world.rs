@@ -131,11 +131,11 @@ pub fn restored(engine: &BackupEngine, files: &MemoryFileSystem, id: u32) -> Con
     contents_at(files, TARGET).unwrap()
 }
 
-/// Files below a directory of backups, but for descriptions and LOCK.
+/// Files below a directory of backups, but for descriptions and BACKUP_LOCK.
 pub fn files_of_backups(files: &MemoryFileSystem) -> Vec<String> {
     let mut names = Vec::new();
     collect(files, Path::new(BACKUPS), "", &mut names);
-    names.retain(|name| !name.starts_with("meta/") && name != "LOCK");
+    names.retain(|name| !name.starts_with("meta/") && name != "BACKUP_LOCK");
     names.sort();
     names
 }

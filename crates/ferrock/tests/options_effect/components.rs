@@ -22,6 +22,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     // The threads are those of the spawner that was given.
     ("Components.spawner", Shown(max_file_opening_threads)),
     ("Components.block_cache", Shown(block_cache)),
+    ("Components.row_cache", Elsewhere("tests/cache_usage.rs", "a_cache_of_rows_is_taken_and_said_to_have_no_effect")),
     (
         "Components.write_buffer_manager",
         Elsewhere("tests/write_buffer_manager.rs", "memtables_are_flushed_before_they_pass_the_size"),

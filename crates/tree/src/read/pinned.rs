@@ -99,6 +99,21 @@ impl<P: Pin> PinnedValue<P> {
         }
     }
 
+    /// The first `length` bytes, or all if there are fewer; nothing is copied.
+    #[must_use]
+    pub fn truncated(self, length: usize) -> Self {
+        match self {
+            Self::Owned(mut bytes) => {
+                bytes.truncate(length);
+                Self::Owned(bytes)
+            }
+            Self::Pinned(pin, range) => {
+                let end = range.end.min(range.start.saturating_add(length));
+                Self::Pinned(pin, range.start..end)
+            }
+        }
+    }
+
     /// True when nothing was copied.
     #[must_use]
     pub fn is_pinned(&self) -> bool {
@@ -152,5 +167,6 @@ mod tests {
         let outside = PinnedValue::new(b"34", Some(block));
         assert!(!outside.is_pinned());
         assert_eq!(outside, b"34");
+        assert_eq!((inside.clone().truncated(1), outside.truncated(1)), (inside.truncated(1), b"3".to_vec().into()));
     }
 }

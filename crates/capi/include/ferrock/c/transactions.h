@@ -1,4 +1,4 @@
-/* Transactions and batches that can be read. Not built yet. */
+/* Batches that can be read, and transactions, which are not built yet. */
 #ifndef FERROCK_C_TRANSACTIONS_H
 #define FERROCK_C_TRANSACTIONS_H
 

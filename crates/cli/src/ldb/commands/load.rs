@@ -24,11 +24,11 @@ pub(super) fn run(request: &Request, input: &mut dyn BufRead) -> Result<()> {
     each_entry(texts, input, |key, value| {
         batch.put_cf(opened.family.id(), &key, &value)?;
         if batch.byte_size() >= BATCH_SIZE_BYTES {
-            opened.db.write(std::mem::take(&mut batch), &options)?;
+            opened.write(std::mem::take(&mut batch), &options)?;
         }
         Ok(())
     })?;
-    opened.db.write(batch, &options)?;
+    opened.write(batch, &options)?;
     if options.disable_wal {
         opened.db.flush_cf(&opened.family, &FlushOptions::default())?;
     }

@@ -3,14 +3,14 @@
 use crate::arguments::Request;
 use crate::database::{open_for_reading, open_for_writing};
 use crate::{Failure, Result};
-use ferrock::{ReadOptions, WriteBatch, WriteOptions};
+use ferrock::{WriteBatch, WriteOptions};
 use std::io::Write;
 
 pub(super) fn get(request: &Request, out: &mut dyn Write) -> Result<()> {
     let texts = request.texts();
     let key = texts.key_from(&request.arguments[0])?;
     let opened = open_for_reading(request)?;
-    match opened.db.get_cf(&opened.family, &ReadOptions::default(), &key)? {
+    match opened.get(&key)? {
         Some(value) => {
             out.write_all(&texts.value(&value))?;
             writeln!(out)?;
@@ -53,7 +53,7 @@ pub(super) fn write(request: &Request, out: &mut dyn Write) -> Result<()> {
         }
     }
     let options = WriteOptions { disable_wal: request.is_set("disable_wal"), ..WriteOptions::default() };
-    opened.db.write(batch, &options)?;
+    opened.write(batch, &options)?;
     drop(opened.family);
     opened.db.close()?;
     writeln!(out, "OK")?;

@@ -2,16 +2,16 @@
 
 use crate::Result;
 use crate::arguments::Request;
-use crate::database::{Opened, open_for_reading};
-use ferrock::{Iter, ReadOptions};
+use crate::database::{Opened, Rows, open_for_reading};
+use ferrock::ReadOptions;
 use ferrock_console::histogram::Histogram;
 use std::io::Write;
 
 /// An iterator over the range that the command line names.
-fn start(request: &Request, opened: &Opened) -> Result<Iter> {
+fn start(request: &Request, opened: &Opened) -> Result<Rows> {
     let (from, to) = request.range()?;
     let options = ReadOptions { upper_bound: to, total_order_seek: true, fill_cache: false, ..ReadOptions::default() };
-    let mut iter = opened.db.iter_cf(&opened.family, &options);
+    let mut iter = opened.rows(&options);
     match from {
         Some(from) => iter.seek(&from),
         None => iter.seek_to_first(),
