@@ -141,6 +141,11 @@ fn statistics() {
 }
 
 #[test]
+fn loggers() {
+    check("loggers");
+}
+
+#[test]
 fn environments() {
     check("environments");
 }

@@ -4,6 +4,7 @@
 //! history   what is done: two families, writes of every kind, flushes, compactions, reads of every kind
 //! known     the counts that differ, with their reasons
 //! events    the lines of JSON that the LOG has of it
+//! helpers   what all getters say of options behind each helper that sets many of them
 //! ```
 //!
 //! Each library plays the history in a process and a directory of its own. A ticker, a histogram (its count, and its
@@ -11,6 +12,7 @@
 //! the list that does not differ. The list with both numbers is a page of `docs`.
 
 mod events;
+mod helpers;
 mod history;
 mod known;
 
@@ -47,6 +49,8 @@ type Numbers = BTreeMap<String, u64>;
 struct Said {
     numbers: Numbers,
     events: Vec<String>,
+    /// What getters say of options.
+    helpers: Value,
 }
 
 /// Plays the history twice.
@@ -54,6 +58,9 @@ pub fn run(rocksdb: &Path, ferrock: &Path, scratch: &Path) -> Outcome<Vec<Count>
     let theirs = ask(rocksdb, &scratch.join("rocksdb"))?;
     let ours = ask(ferrock, &scratch.join("ferrock"))?;
     if let Some(difference) = events::difference(&theirs.events, &ours.events) {
+        return Err(difference);
+    }
+    if let Some(difference) = helpers::difference(&theirs.helpers, &ours.helpers) {
         return Err(difference);
     }
     let (theirs, ours) = (theirs.numbers, ours.numbers);
@@ -86,6 +93,12 @@ fn ask(library: &Path, directory: &Path) -> Outcome<Said> {
     Ok(Said {
         numbers: numbers.iter().map(|(name, number)| (name.clone(), number.as_u64().unwrap_or(u64::MAX))).collect(),
         events: events::read(&directory.join("db"))?,
+        helpers: ended
+            .lines
+            .iter()
+            .find(|line| line["helpers"].is_object())
+            .map(|line| line["helpers"].clone())
+            .unwrap_or_default(),
     })
 }
 
@@ -105,7 +118,7 @@ pub fn play(directory: &Path, library: &Path) -> Outcome<Value> {
     db.close()?;
     // What was left to the log is recovered, for the events of that.
     CEngine::load(library)?.open(&directory.join("db"), OpenMode::ReadWrite, &Settings::default())?.close()?;
-    Ok(json!({ "counts": numbers }))
+    Ok(json!({ "counts": numbers, "helpers": helpers::play(library)? }))
 }
 
 /// `NAME COUNT : 1` of tickers; `NAME P50 : .. COUNT : 1 SUM : 2` of histograms.
