@@ -18,6 +18,7 @@ pub struct rocksdb_column_family_metadata_t {
 /// A level.
 pub struct rocksdb_level_metadata_t {
     family: Arc<Levels>,
+    /// Its place in the list.
     level: usize,
 }
 
@@ -29,31 +30,41 @@ pub struct rocksdb_sst_file_metadata_t {
 }
 
 /// What all handles of one question share, so that they may end in any order.
-struct Levels {
+pub(crate) struct Levels {
     name: String,
-    levels: Vec<Vec<LiveFile>>,
+    pub(crate) levels: Vec<LevelFiles>,
+}
+
+/// The tables of a level.
+pub(crate) struct LevelFiles {
+    number: usize,
+    pub(crate) files: Vec<LiveFile>,
 }
 
 /// More than any tree has.
 const MAX_LEVELS: usize = 1000;
 
 impl Levels {
-    fn of(db: &rocksdb_t, family: &ColumnFamily) -> *mut rocksdb_column_family_metadata_t {
+    /// Those of a family, now.
+    pub(crate) fn of(db: &rocksdb_t, family: &ColumnFamily) -> Self {
         let has_level =
             |level: &usize| db.db.property_cf(family, &format!("rocksdb.num-files-at-level{level}")).is_some();
-        let mut levels: Vec<Vec<LiveFile>> = (0..MAX_LEVELS).take_while(has_level).map(|_| Vec::new()).collect();
+        let empty = |number| LevelFiles { number, files: Vec::new() };
+        let mut levels: Vec<LevelFiles> = (0..MAX_LEVELS).take_while(has_level).map(empty).collect();
         for file in db.db.live_files().into_iter().filter(|file| file.column_family == family.name()) {
-            if file.level >= levels.len() {
-                levels.resize(file.level + 1, Vec::new());
-            }
+            levels.extend((levels.len()..=file.level).map(empty));
             let level = file.level;
-            levels[level].push(file);
+            levels[level].files.push(file);
         }
-        give(rocksdb_column_family_metadata_t { family: Arc::new(Self { name: family.name().to_owned(), levels }) })
+        Self { name: family.name().to_owned(), levels }
+    }
+
+    pub(crate) fn give(self) -> *mut rocksdb_column_family_metadata_t {
+        give(rocksdb_column_family_metadata_t { family: Arc::new(self) })
     }
 
     fn level(&self, level: usize) -> &[LiveFile] {
-        self.levels.get(level).map_or(&[], |files| &files[..])
+        self.levels.get(level).map_or(&[], |level| &level.files[..])
     }
 }
 
@@ -85,7 +96,7 @@ c_functions! {
     /// The levels of the default column family, now.
     fn rocksdb_get_column_family_metadata(db: *mut rocksdb_t) -> *mut rocksdb_column_family_metadata_t {
         // SAFETY: the contract.
-        unsafe { db.as_ref() }.map_or(null_mut(), |db| Levels::of(db, &db.default))
+        unsafe { db.as_ref() }.map_or(null_mut(), |db| Levels::of(db, &db.default).give())
     }
 
     /// The levels of a column family, now.
@@ -95,19 +106,19 @@ c_functions! {
     ) -> *mut rocksdb_column_family_metadata_t {
         // SAFETY: the contract.
         let both = unsafe { db.as_ref().zip(column_family.as_ref()) };
-        both.map_or(null_mut(), |(db, family)| Levels::of(db, &family.family))
+        both.map_or(null_mut(), |(db, family)| Levels::of(db, &family.family).give())
     }
 
     /// Bytes of all tables.
     fn rocksdb_column_family_metadata_get_size(metadata: *mut rocksdb_column_family_metadata_t) -> u64 {
         // SAFETY: the contract.
-        unsafe { metadata.as_ref() }.map_or(0, |metadata| metadata.family.levels.iter().map(|level| size_of(level)).sum())
+        unsafe { metadata.as_ref() }.map_or(0, |metadata| metadata.family.levels.iter().map(|level| size_of(&level.files)).sum())
     }
 
     /// How many tables there are.
     fn rocksdb_column_family_metadata_get_file_count(metadata: *mut rocksdb_column_family_metadata_t) -> usize {
         // SAFETY: the contract.
-        unsafe { metadata.as_ref() }.map_or(0, |metadata| metadata.family.levels.iter().map(Vec::len).sum())
+        unsafe { metadata.as_ref() }.map_or(0, |metadata| metadata.family.levels.iter().map(|level| level.files.len()).sum())
     }
 
     /// The name of the column family, from `malloc`.
@@ -137,7 +148,8 @@ c_functions! {
     /// The number of a level.
     fn rocksdb_level_metadata_get_level(level: *mut rocksdb_level_metadata_t) -> c_int {
         // SAFETY: the contract.
-        unsafe { level.as_ref() }.map_or(0, |level| c_int::try_from(level.level).unwrap_or(c_int::MAX))
+        let of = unsafe { level.as_ref() }.and_then(|level| level.family.levels.get(level.level));
+        of.map_or(0, |level| c_int::try_from(level.number).unwrap_or(c_int::MAX))
     }
 
     /// Bytes of its tables.

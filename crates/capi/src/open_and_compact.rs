@@ -15,7 +15,7 @@ use crate::refused::Refused;
 use crate::slice_transform::rocksdb_slicetransform_t;
 use crate::sst_partitioner::rocksdb_sst_partitioner_factory_t;
 use crate::table_options::rocksdb_block_based_table_options_t;
-use ferrock::options::Components;
+use ferrock::options::{Components, Logger};
 use ferrock::{CompactionServiceOptionsOverride, OpenAndCompactOptions, Result, TableOverride, open_and_compact};
 use std::collections::BTreeMap;
 use std::ffi::{c_char, c_uchar};
@@ -57,6 +57,10 @@ impl rocksdb_compaction_service_options_override_t {
         let mut refused = options.refused.clone();
         refused.note("options", options.family_to_open().map(drop));
         Self { overrides, texts: BTreeMap::new(), refused }
+    }
+
+    pub(crate) fn set_info_log(&mut self, logger: Option<Arc<dyn Logger>>) {
+        self.overrides.components.info_log = logger;
     }
 
     /// # Errors

@@ -44,7 +44,7 @@ fn member<T: Copy>(option: &'static str, all: &[T], number: c_int, bound: &str) 
 /// `ttl` and `periodic_compaction_seconds` at this value are for the engine to choose.
 const CHOSEN_BY_THE_ENGINE: u64 = u64::MAX - 1;
 
-const INFO_LOG_LEVELS: [InfoLogLevel; 6] = [
+pub(crate) const INFO_LOG_LEVELS: [InfoLogLevel; 6] = [
     InfoLogLevel::Debug,
     InfoLogLevel::Info,
     InfoLogLevel::Warn,

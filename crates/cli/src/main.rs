@@ -124,6 +124,9 @@ enum Command {
     /// The process that `demo` kills.
     #[command(hide = true)]
     DemoWriter(demo::WriterArgs),
+    /// The process that watches over the terminal of `top`.
+    #[command(hide = true, name = top::guard::COMMAND)]
+    TopGuard,
 }
 
 /// sysexits' EX_USAGE; 2, clap's own choice, means here that the work could not be done.
@@ -156,6 +159,9 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args).map(|()| Outcome::Good).map_err(Failure::from),
         Command::CompareCell(args) => compare::run_cell(&args).map(|()| Outcome::Good).map_err(Failure::from),
         Command::DemoWriter(args) => demo::run_writer(&args),
+        Command::TopGuard => {
+            top::guard::run().map(|()| Outcome::Good).map_err(|error| Failure::Io("the terminal", error))
+        }
     };
     match result {
         Ok(outcome) => outcome.into(),

@@ -4,16 +4,20 @@
 //! ```text
 //! 2026/01/31-12:00:00.123456 RocksDB version: ...      the header, at the beginning of every file
 //! 2026/01/31-12:00:00.123456 [WARN] compaction: ...
+//! 2026/01/31-12:00:00.123456 7 EVENT_LOG_v1 {...}      an event, by thread 7: events/json_line.rs
 //! LOG               the current file
 //! LOG.old.<micros>  earlier ones
 //! ```
 //!
 //! Logging never fails an operation: a LOG that cannot be written is given up.
+//!
+//! Where the options have a [`Logger`], it takes the lines, and there is no file.
 
-use crate::options::InfoLogLevel;
+use crate::options::{InfoLogLevel, Logger};
 use ferrock_base::byte_text::to_bytes;
-use ferrock_base::clock::{Clock, Utc};
+use ferrock_base::clock::Clock;
 use ferrock_format::file_name;
+use ferrock_options::{log_tag, log_time};
 use ferrock_vfs::{FileSystem, WritableFile, WritableOptions, WritePurpose};
 use parking_lot::Mutex;
 use std::fmt;
@@ -43,6 +47,8 @@ pub(crate) struct InfoLog {
     file_system: Arc<dyn FileSystem>,
     directory: PathBuf,
     clock: Arc<dyn Clock>,
+    /// Takes all lines.
+    logger: Option<Arc<dyn Logger>>,
     state: Mutex<State>,
 }
 
@@ -64,25 +70,34 @@ impl InfoLog {
             file_system,
             directory: directory.to_path_buf(),
             clock,
+            logger: None,
             state: Mutex::new(State { file: None, header: Vec::new(), header_bytes: 0, replaced_us: None, options }),
         };
         log.roll(&mut log.state.lock());
         Arc::new(log)
     }
 
-    /// A LOG that goes nowhere: read-only databases write nothing.
-    pub(crate) fn none(file_system: Arc<dyn FileSystem>, clock: Arc<dyn Clock>) -> Arc<Self> {
+    /// A LOG without a file: what is told goes to `logger`, or nowhere. Read-only databases write nothing.
+    pub(crate) fn without_file(
+        file_system: Arc<dyn FileSystem>,
+        clock: Arc<dyn Clock>,
+        logger: Option<Arc<dyn Logger>>,
+    ) -> Arc<Self> {
         let options = InfoLogOptions { level: InfoLogLevel::Fatal, max_file_bytes: 0, keep_files: 0 };
         Arc::new(Self {
             file_system,
             directory: PathBuf::new(),
             clock,
+            logger,
             state: Mutex::new(State { file: None, header: Vec::new(), header_bytes: 0, replaced_us: None, options }),
         })
     }
 
     /// Writes texts, whatever the level, and begins every later file with them.
     pub(crate) fn header(&self, texts: Vec<String>) {
+        if self.tell_header(&texts) {
+            return;
+        }
         let mut state = self.state.lock();
         state.header.extend(texts.iter().cloned());
         self.write_header(&mut state, &texts);
@@ -90,13 +105,22 @@ impl InfoLog {
 
     /// Writes texts, whatever the level, into the current file alone.
     pub(crate) fn header_once(&self, texts: &[String]) {
-        self.write_header(&mut self.state.lock(), texts);
+        if !self.tell_header(texts) {
+            self.write_header(&mut self.state.lock(), texts);
+        }
+    }
+
+    /// Tells texts to the logger, whatever its level; false without one.
+    fn tell_header(&self, texts: &[String]) -> bool {
+        let Some(logger) = &self.logger else { return false };
+        texts.iter().for_each(|text| logger.log(InfoLogLevel::Info, text));
+        true
     }
 
     /// All with one write.
     fn write_header(&self, state: &mut State, texts: &[String]) {
         let Some(file) = &mut state.file else { return };
-        let now = timestamp(self.clock.unix_us());
+        let now = log_time(self.clock.unix_us());
         let text: String = texts.iter().map(|text| format!("{now} {text}\n")).collect();
         state.header_bytes += text.len() as u64;
         if file.append(&to_bytes(&text)).and_then(|()| file.flush()).is_err() {
@@ -105,23 +129,39 @@ impl InfoLog {
     }
 
     pub(crate) fn info(&self, message: impl FnOnce() -> String) {
-        self.write(InfoLogLevel::Info, "", message);
+        self.write(InfoLogLevel::Info, message);
+    }
+
+    /// The time of an event, if the level and the file are such that a line is written for it.
+    pub(crate) fn event_time_us(&self) -> Option<u64> {
+        if let Some(logger) = &self.logger {
+            return (logger.level() as u8 <= InfoLogLevel::Info as u8).then(|| self.clock.unix_us());
+        }
+        let state = self.state.lock();
+        let is_written = state.file.is_some() && state.options.level as u8 <= InfoLogLevel::Info as u8;
+        is_written.then(|| self.clock.unix_us())
     }
 
     pub(crate) fn warn(&self, message: impl FnOnce() -> String) {
-        self.write(InfoLogLevel::Warn, "[WARN] ", message);
+        self.write(InfoLogLevel::Warn, message);
     }
 
     pub(crate) fn error(&self, message: impl FnOnce() -> String) {
-        self.write(InfoLogLevel::Error, "[ERROR] ", message);
+        self.write(InfoLogLevel::Error, message);
     }
 
-    fn write(&self, level: InfoLogLevel, tag: &str, message: impl FnOnce() -> String) {
+    fn write(&self, level: InfoLogLevel, message: impl FnOnce() -> String) {
+        if let Some(logger) = &self.logger {
+            if level as u8 >= logger.level() as u8 {
+                logger.log(level, &message());
+            }
+            return;
+        }
         let mut state = self.state.lock();
         if state.file.is_none() || (level as u8) < (state.options.level as u8) {
             return;
         }
-        let line = format!("{} {tag}{}\n", timestamp(self.clock.unix_us()), message());
+        let line = format!("{} {}{}\n", log_time(self.clock.unix_us()), log_tag(level), message());
         let limit = state.options.max_file_bytes.saturating_add(state.header_bytes);
         if state.file.as_ref().is_some_and(|file| file.size() + line.len() as u64 > limit) {
             self.roll(&mut state);
@@ -172,25 +212,12 @@ impl InfoLog {
     }
 }
 
-/// `YYYY/MM/DD-HH:MM:SS.micros` in UTC.
-fn timestamp(unix_us: u64) -> String {
-    let Utc { year, month, day, hour, minute, second } = Utc::of_unix_seconds((unix_us / 1_000_000).cast_signed());
-    format!("{year:04}/{month:02}/{day:02}-{hour:02}:{minute:02}:{second:02}.{:06}", unix_us % 1_000_000)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use ferrock_base::clock::ManualClock;
     use ferrock_vfs::{MemoryFileSystem, read_file};
     use std::time::Duration;
-
-    #[test]
-    fn dates() {
-        assert_eq!(timestamp(0), "1970/01/01-00:00:00.000000");
-        assert_eq!(timestamp(1_709_208_000_000_001), "2024/02/29-12:00:00.000001");
-        assert_eq!(timestamp(1_798_761_599_000_000), "2026/12/31-23:59:59.000000");
-    }
 
     #[test]
     fn the_log_is_bounded_in_size_and_number() {

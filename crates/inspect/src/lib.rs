@@ -13,7 +13,7 @@
 //! | `/api/file?number=N` | a table, with its properties |
 //! | `/api/blocks?number=N` | a table's data blocks: how many, and a histogram of their sizes in the file |
 //! | `/api/options` | options that differ from their defaults |
-//! | `/api/log` | the last 64 KiB of the LOG |
+//! | `/api/log` | the last 64 KiB of the LOG, also of one in `db_log_dir` |
 //! | `/metrics` | the page that Prometheus scrapes |
 //!
 //! Errors are JSON, `{"error": {"kind", "message", ..}}`: status 400 and 404 for what is asked wrongly, 503 for a

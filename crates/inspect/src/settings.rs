@@ -7,9 +7,10 @@ use crate::numbers;
 use crate::source::{Source, View};
 use ferrock::options::{self, OptionDifference};
 use ferrock::{ColumnFamilyOptions, DbOptions, Result};
-use ferrock_format::file_name::INFO_LOG;
+use ferrock_format::file_name::{self, INFO_LOG};
 use ferrock_vfs::SequentialOptions;
 use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 
 /// Bytes of the LOG that are shown.
 pub(crate) const LOG_BYTES: u64 = 64 << 10;
@@ -56,19 +57,33 @@ fn sections(db_options: &DbOptions, families: &[(String, ColumnFamilyOptions)]) 
 
 /// The end of the LOG, from the beginning of a line on.
 pub(crate) fn log(source: &Source) -> Value {
-    let path = source.path.join(INFO_LOG);
+    let path = path_of_log(source);
     let shown = path.display().to_string();
-    match end_of_log(source) {
+    match end_of_log(source, &path) {
         Ok((size_bytes, text)) => json!({ "path": shown, "size_bytes": size_bytes, "text": text, "error": null }),
         Err(error) => json!({ "path": shown, "size_bytes": 0, "text": "", "error": numbers::error(&error) }),
     }
 }
 
-fn end_of_log(source: &Source) -> Result<(u64, String)> {
-    let path = source.path.join(INFO_LOG);
-    let size_bytes = source.file_system.file_size(&path)?;
+/// The LOG that was written last: that of the directory, or one in `db_log_dir` with RocksDB's name for it.
+fn path_of_log(source: &Source) -> PathBuf {
+    let here = source.path.join(INFO_LOG);
+    let loaded = options::load_latest(&*source.file_system, &source.path).ok().flatten();
+    let elsewhere =
+        loaded.and_then(|loaded| loaded.db.passthrough.get(options::DB_OPTIONS_WITHOUT_EFFECT, "db_log_dir"));
+    let Some(elsewhere) = elsewhere.filter(|directory| !directory.is_empty()) else { return here };
+    let absolute = std::path::absolute(&source.path).unwrap_or_else(|_| source.path.clone());
+    let name = file_name::info_log_prefix(&absolute.to_string_lossy()) + INFO_LOG;
+    let there = Path::new(&elsewhere).join(name);
+    let written = |path: &Path| source.file_system.modified_unix_seconds(path).ok();
+    // Ferrock writes beside the tables: where both are of one second, that one is newer.
+    if written(&there) > written(&here) { there } else { here }
+}
+
+fn end_of_log(source: &Source, path: &Path) -> Result<(u64, String)> {
+    let size_bytes = source.file_system.file_size(path)?;
     let before = size_bytes.saturating_sub(LOG_BYTES);
-    let mut file = source.file_system.open_sequential(&path, &SequentialOptions::default())?;
+    let mut file = source.file_system.open_sequential(path, &SequentialOptions::default())?;
     file.skip(before)?;
     let mut bytes = vec![0; LOG_BYTES as usize];
     let mut filled = 0;

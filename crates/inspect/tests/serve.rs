@@ -390,3 +390,31 @@ fn a_database_in_memory_shows_its_options_and_its_log() {
     assert_eq!(log["error"], Value::Null);
     assert!(log["text"].as_str().unwrap().contains("flushed 1 memtables to table "), "{log}");
 }
+
+#[test]
+fn the_newest_log_is_shown_wherever_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, logs) = (directory.path().join("db"), directory.path().join("logs"));
+    std::fs::create_dir(&logs).unwrap();
+    let (mut options, mut family) = (DbOptions::default(), ColumnFamilyOptions::default());
+    let text = format!("create_if_missing=true;db_log_dir={}", logs.display());
+    ferrock::options::apply_text(&mut options, &mut family, &text).unwrap();
+    Db::open(&path, options).unwrap().close().unwrap();
+    let inspector = ferrock_inspect::serve_directory(&path, "127.0.0.1:0").unwrap();
+    let log = || json(&inspector, "/api/log");
+    assert!(log()["text"].as_str().unwrap().contains("Options.create_if_missing"), "the one of the directory");
+    // As RocksDB names it.
+    let word: String = path.to_str().unwrap()[1..].chars().map(|c| if c == '/' { '_' } else { c }).collect();
+    let there = logs.join(format!("{word}_LOG"));
+    std::fs::write(&there, b"a line of RocksDB\n").unwrap();
+    let write_again = |path: &Path, seconds: u64| {
+        let file = std::fs::File::options().append(true).open(path).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
+    };
+    write_again(&path.join("LOG"), 1_700_000_000);
+    assert_eq!((&log()["text"], &log()["path"]), (&"a line of RocksDB\n".into(), &there.to_str().unwrap().into()));
+    write_again(&there, 1_600_000_000);
+    assert_eq!(log()["path"], path.join("LOG").to_str().unwrap());
+    std::fs::remove_file(path.join("LOG")).unwrap();
+    assert_eq!(log()["text"], "a line of RocksDB\n");
+}

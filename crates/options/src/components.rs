@@ -1,6 +1,6 @@
 //! What a database works with and an OPTIONS file cannot hold.
 
-use crate::{CompactionService, EventListener, MemoryBudget, SstFileManager, WriteBufferManager};
+use crate::{CompactionService, EventListener, Logger, MemoryBudget, SstFileManager, WriteBufferManager};
 use ferrock_base::clock::{Clock, SystemClock};
 use ferrock_base::thread::{PriorityPools, Spawner, StdSpawner};
 use ferrock_statistics::Statistics;
@@ -40,6 +40,8 @@ pub struct Components {
     /// Counts what databases do; give the same one to several to count them together. Without one nothing is counted
     /// beyond what properties tell.
     pub statistics: Option<Arc<Statistics>>,
+    /// Takes the lines of the LOG, in place of the file.
+    pub info_log: Option<Arc<dyn Logger>>,
     /// Hears of flushes, compactions and errors.
     pub listeners: Vec<Arc<dyn EventListener>>,
     /// Brings compactions to other processes.
@@ -72,6 +74,7 @@ impl fmt::Debug for Components {
             .field("sst_file_manager", &self.sst_file_manager)
             .field("rate_limiter", &self.rate_limiter.is_some())
             .field("statistics", &self.statistics)
+            .field("info_log", &self.info_log)
             .field("listeners", &self.listeners.len())
             .field("compaction_service", &self.compaction_service.as_ref().map(|service| service.name()))
             .finish_non_exhaustive()

@@ -34,6 +34,7 @@ mod fifo;
 mod in_place;
 mod ingestion;
 mod listener;
+mod logger;
 mod memory_budget;
 mod memtable_factory;
 #[doc(hidden)]
@@ -106,6 +107,9 @@ pub use listener::{
     FileDeletionInfo, FileOperationInfo, FileOperationType, FlushJobInfo, FlushReason, IoErrorInfo, ManualFlushInfo,
     MemTableInfo, SubcompactionJobInfo, TableFileCreationInfo, WriteStallCondition, WriteStallInfo,
 };
+pub use logger::{Logger, StderrLogger};
+#[doc(hidden)]
+pub use logger::{log_tag, log_time};
 #[doc(hidden)]
 pub use memory_budget::CountedPool;
 pub use memory_budget::{MemoryBudget, MemoryHolder, MemoryReport};

@@ -156,6 +156,11 @@ fn statistics() {
 }
 
 #[test]
+fn loggers() {
+    check("loggers");
+}
+
+#[test]
 fn environments() {
     check("environments");
 }

@@ -11,6 +11,7 @@
 //! screen; elsewhere each refresh is printed behind the one before, as `top -b` does.
 
 mod follow;
+pub(crate) mod guard;
 mod http;
 mod layout;
 mod look;

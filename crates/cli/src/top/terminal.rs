@@ -6,8 +6,10 @@
 //! end      ESC [ ? 25 h   ESC [ ? 1049 l      the screen of before, and its settings
 //! ```
 //!
-//! Ctrl-C and Ctrl-Z come as keys, so that no signal ends the program between both settings.
+//! Ctrl-C and Ctrl-Z come as keys, so that no signal of the terminal ends the program between both settings. After a
+//! panic the screen is dropped as always; what ends the program at once is for the [guard](super::guard).
 
+use super::guard::{self, Guard};
 use super::layout::Line;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios};
@@ -29,18 +31,21 @@ pub(crate) enum Key {
 /// A terminal that gives keys one by one, until it is dropped.
 pub(crate) struct Screen {
     former: Termios,
+    /// `None` where no process could be started: then a signal leaves the terminal as it is.
+    guard: Option<Guard>,
 }
 
 impl Screen {
     pub(crate) fn begin() -> io::Result<Self> {
         let input = io::stdin();
         let former = rustix::termios::tcgetattr(&input)?;
+        let guard = Guard::start().ok();
         let mut raw = former.clone();
         raw.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG | LocalModes::IEXTEN);
         raw.special_codes[SpecialCodeIndex::VMIN] = 1;
         raw.special_codes[SpecialCodeIndex::VTIME] = 0;
         rustix::termios::tcsetattr(&input, OptionalActions::Now, &raw)?;
-        let screen = Self { former };
+        let screen = Self { former, guard };
         write("\x1b[?1049h\x1b[?25l")?;
         Ok(screen)
     }
@@ -87,8 +92,11 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         // A terminal that is gone needs neither.
-        let _ = write("\x1b[?25h\x1b[?1049l");
-        let _ = rustix::termios::tcsetattr(io::stdin(), OptionalActions::Now, &self.former);
+        let _ = write(guard::LEAVE);
+        let _ = guard::give_back(io::stdin(), &self.former);
+        if let Some(guard) = &mut self.guard {
+            guard.end();
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! never share a file. Readers keep their Versions; nothing waits for them and they wait for nothing.
 
 use super::job_env::JobPlace;
-use super::{DbCore, cleanup, flush, job_env, job_events, remote, space};
+use super::{DbCore, cleanup, event_log, flush, job_env, job_events, remote, space};
 use crate::column_family::ColumnFamilyData;
 use crate::events::Event;
 use crate::jobs::background_error::Reason;
@@ -177,6 +177,7 @@ pub(super) fn compact(core: &DbCore, scheduled: &ScheduledCompaction, request: R
         let info = job_events::compaction(core, scheduled, output, us, status);
         Box::new(CompactionJobInfo { aborted, ..info })
     };
+    event_log::compaction_started(core, scheduled);
     core.events.tell(|| Event::CompactionBegin(info(None, Ok(()))));
     let pre_commit = |output: &JobOutput| core.events.tell(|| Event::CompactionPreCommit(info(Some(output), Ok(()))));
     let result = run_and_install(core, scheduled, request, before, &pre_commit);
@@ -185,6 +186,8 @@ pub(super) fn compact(core: &DbCore, scheduled: &ScheduledCompaction, request: R
     {
         recorder.add(Ticker::CompactionCancelled, 1);
     }
+    let us = core.env.clock.monotonic_us().saturating_sub(before);
+    event_log::compaction_finished(core, scheduled, us, &result);
     core.events.tell_collected();
     let completed = || {
         let status = result.as_ref().map_or_else(|error| Err(error.clone()), |_| Ok(()));

@@ -15,7 +15,7 @@
 
 use super::job_env::JobPlace;
 use super::job_events::{self, FlushedFamily};
-use super::{DbCore, direct_writes, job_env, space, switch_memtable, write};
+use super::{DbCore, direct_writes, event_log, job_env, space, switch_memtable, write};
 use crate::column_family::ColumnFamilyData;
 use crate::events::Event;
 use crate::jobs::background_error::Reason;
@@ -155,6 +155,7 @@ pub(super) fn write_tables(core: &DbCore, inputs: Vec<FlushInput>, job_id: u64) 
     // What was sealed is told before its flush.
     core.events.tell_collected_first();
     for input in &inputs {
+        event_log::flush_started(core, input, job_id);
         core.events.tell(|| job_events::flush_begin(input, job_id));
     }
     let mut flushes: Vec<FamilyFlush> = Vec::new();
@@ -218,7 +219,7 @@ pub(super) fn end_flushes(core: &DbCore, flushes: Vec<FamilyFlush>) -> Vec<Event
 }
 
 fn end_flush(core: &DbCore, flush: FamilyFlush) {
-    let FamilyFlush { data, memtables, output, unused, elapsed_us, reason, .. } = flush;
+    let FamilyFlush { data, memtables, output, unused, elapsed_us, job_id, reason, .. } = flush;
     direct_writes::abandon_files(&memtables, &unused);
     let (file, blob_bytes) = (output.files.first().cloned(), output.blob_size_bytes());
     open_new_tables(core, &data, output.files.iter().map(|file| file.number));
@@ -237,6 +238,7 @@ fn end_flush(core: &DbCore, flush: FamilyFlush) {
         recorder.record(Histogram::FlushMemtableMemoryBytes, memory);
     }
     note_flush(core, &data, file, blob_bytes, memtables.len(), elapsed_us);
+    event_log::flush_finished(core, &data, job_id);
 }
 
 fn note_flush(

@@ -1,6 +1,6 @@
 //! The database as the place where jobs run: numbers of files, when to stop, and what a job works with.
 
-use super::{DbCore, job_events};
+use super::{DbCore, event_log, job_events};
 use crate::column_family::ColumnFamilyData;
 use crate::jobs::{ScheduledCompaction, StoppedBy};
 use crate::metrics::Counters;
@@ -128,6 +128,7 @@ impl JobEnv for JobPlace<'_> {
     }
 
     fn note_file_ended(&self, file: &FileEnded<'_>) {
+        event_log::file_ended(self.core, self.job_id, file);
         self.core.events.tell(|| job_events::file_ended(self.core, self.job_id, file));
     }
 

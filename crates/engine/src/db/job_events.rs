@@ -125,7 +125,7 @@ fn garbage(paths: &TablePaths, files: &[BlobFileGarbage]) -> Vec<BlobFileGarbage
 }
 
 /// How the outputs of a compaction are compressed.
-fn compression_of(choice: &CompactionChoice, options: &ColumnFamilyOptions) -> CompressionType {
+pub(super) fn compression_of(choice: &CompactionChoice, options: &ColumnFamilyOptions) -> CompressionType {
     let by_options = options.compression_for(choice.output_level, choice.version.base_level(), choice.is_bottommost);
     choice.compression.unwrap_or(by_options.0)
 }
@@ -186,7 +186,7 @@ fn file_info(level: usize, file: &NewFile) -> CompactionFileInfo {
     CompactionFileInfo { level, file_number: file.number, oldest_blob_file_number: file.oldest_blob_file_number }
 }
 
-fn stats(job: &ScheduledCompaction, output: Option<&JobOutput>, elapsed_us: u64) -> CompactionJobStats {
+pub(super) fn stats(job: &ScheduledCompaction, output: Option<&JobOutput>, elapsed_us: u64) -> CompactionJobStats {
     let before = stats_of_inputs(&job.choice, job.is_manual);
     let num_input_files_trivially_moved = match job.choice.kind {
         CompactionKind::Move => before.num_input_files - before.num_input_files_at_output_level,
@@ -277,7 +277,7 @@ pub(super) fn file_ended(core: &DbCore, job_id: u64, ended: &FileEnded<'_>) -> E
         }));
     }
     let (file_size_bytes, table_properties): (u64, Arc<TableProperties>) = match &ended.result {
-        Ok(FileWritten::Table { size_bytes, properties }) => (*size_bytes, Arc::clone(properties)),
+        Ok(FileWritten::Table { size_bytes, properties, .. }) => (*size_bytes, Arc::clone(properties)),
         _ => (0, Arc::default()),
     };
     Event::TableFileCreated(Box::new(TableFileCreationInfo {

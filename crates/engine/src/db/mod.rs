@@ -17,7 +17,7 @@
 //! async_search.rs the search of both, where it waits                      async_scan/    rows in batches, as futures
 //! multi_get.rs  many keys, in rounds of reads                             multi_scan.rs many ranges, planned together
 //! job_env.rs    what a job works with                                     versions.rs   every version of a key
-//! job_events.rs what listeners are told of jobs
+//! job_events.rs what listeners are told of jobs                          event_log.rs  the same as lines of the LOG
 //! ingest/       tables from outside -> files of the database     metrics.rs    all numbers as one value
 //! storage_info.rs what a copy is made of                            updates/      the logs as batches, for replication
 //! remote.rs     compactions that another process runs                     open_and_compact.rs the other process
@@ -41,6 +41,7 @@ mod cleanup;
 mod compact;
 mod destroy;
 mod direct_writes;
+mod event_log;
 mod families;
 mod file_hold;
 mod flush;

@@ -14,22 +14,20 @@ mod logs;
 mod read_only;
 mod tree;
 
-use logs::{log_recovery, read_logs};
+use logs::{log_recovery, newest_log_elsewhere, read_logs};
 
 pub(crate) use tree::open_tree;
 
 use super::DbCore;
-use super::recovery::RecoveredLogs;
+use super::recovery::{LogRecovery, OpenLog, RecoveredLogs};
 use super::switch_memtable::MAX_LIVE_LOGS;
 use super::wakeups::{self, Wakeups};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
-use crate::db::cleanup;
-use crate::db::families;
-use crate::db::flush;
 use crate::db::log_blobs::{self, LogBlobs};
 use crate::db::options_file;
 use crate::db::space;
 use crate::db::switch_memtable;
+use crate::db::{cleanup, event_log, families, flush};
 use crate::events::Events;
 use crate::files::archive::{LogArchive, archive_of};
 use crate::files::deletion::Deletion;
@@ -218,16 +216,7 @@ impl Opener {
     fn open(mut self) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
         let _span = spans::open(&self.path);
         let lock = self.lock_directory()?;
-        let info_log = InfoLog::open(
-            Arc::clone(&self.file_system),
-            &self.path,
-            self.options.components.clock(),
-            InfoLogOptions {
-                level: self.options.info_log_level,
-                max_file_bytes: self.options.info_log_limit_bytes(),
-                keep_files: self.options.keep_log_file_num,
-            },
-        );
+        let info_log = self.begin_info_log();
         info_log.header(self.log_header());
         info_log.info(|| format!("opening; I/O backend: {}", self.file_system.io_backend()));
         self.notes.iter().for_each(|note| info_log.warn(|| format!("options: {note}")));
@@ -236,6 +225,19 @@ impl Opener {
             info_log.error(|| format!("open failed: {error}"));
         }
         result
+    }
+
+    fn begin_info_log(&self) -> Arc<InfoLog> {
+        let (components, files) = (&self.options.components, Arc::clone(&self.file_system));
+        if components.info_log.is_some() {
+            return InfoLog::without_file(files, components.clock(), components.info_log.clone());
+        }
+        let options = InfoLogOptions {
+            level: self.options.info_log_level,
+            max_file_bytes: self.options.info_log_limit_bytes(),
+            keep_files: self.options.keep_log_file_num,
+        };
+        InfoLog::open(files, &self.path, components.clock(), options)
     }
 
     /// What every LOG begins with: all options.
@@ -684,11 +686,17 @@ fn handles(core: Arc<DbCore>, names: Vec<String>) -> Result<(Arc<DbCore>, Vec<Co
 
 /// Reads the logs, brings what they held into tables, and begins a new log and a new MANIFEST.
 fn recover_and_begin(core: &DbCore) -> Result<()> {
+    let recovery = log_recovery(core, false);
+    let logs = recovery.open()?;
+    let numbers: Vec<FileNumber> = logs.iter().map(OpenLog::number).collect();
+    event_log::recovery(core, &numbers, |job_id| recover_logs(core, &recovery, logs, job_id))
+}
+
+fn recover_logs(core: &DbCore, recovery: &LogRecovery<'_>, logs: Vec<OpenLog>, job_id: u64) -> Result<()> {
     let mut edits: BTreeMap<u32, VersionEdit> = BTreeMap::new();
     let mut blobs = log_blobs::find_log_blobs(core)?;
-    let recovery = log_recovery(core, false);
     let recovered =
-        read_logs(core, &recovery, recovery.open()?, |data| flush_recovered(core, data, &mut edits, &mut blobs))?;
+        read_logs(core, recovery, logs, |data| flush_recovered(core, data, &mut edits, &mut blobs, job_id))?;
     // Damaged logs are not kept: see recovery.rs. Nor are logs without an entry that is not in a table, or as many
     // as make the next open slow: each open adds one, and only a flush lets them go.
     let has_entries = core.families.load().iter().any(|data| !data.memtable.load().is_empty());
@@ -700,7 +708,7 @@ fn recover_and_begin(core: &DbCore) -> Result<()> {
         && !blobs.is_any_needed(&recovered.blob_ends);
     if !keeps_memtables {
         for data in core.families.load().iter() {
-            flush_recovered(core, data, &mut edits, &mut blobs)?;
+            flush_recovered(core, data, &mut edits, &mut blobs, job_id)?;
         }
     }
     edits.values_mut().try_for_each(|edit| blobs.add_files(core, &recovered.blob_ends, edit))?;
@@ -771,25 +779,18 @@ fn commit_recovery(
     Ok(())
 }
 
-/// The number below that of the log just begun, where a database that exists had no log to read. Its logs may be
-/// empty ones in another directory, and must not count there as needed for ever.
-fn newest_log_elsewhere(core: &DbCore) -> Option<FileNumber> {
-    let needed = core.versions.oldest_needed_log();
-    (needed > FileNumber(0)).then(|| FileNumber(core.writes.logs().current_number().0.saturating_sub(1)))
-}
-
 /// Writes the memtable of a family to a table and begins a new one. The table counts when the edits are applied.
 fn flush_recovered(
     core: &DbCore,
     data: &Arc<ColumnFamilyData>,
     edits: &mut BTreeMap<u32, VersionEdit>,
     blobs: &mut LogBlobs,
+    job_id: u64,
 ) -> Result<()> {
     let memtable = data.memtable.load_full();
     if memtable.is_empty() {
         return Ok(());
     }
-    let job_id = core.jobs.new_job_id();
     let output = flush::write_level_0(core, data, &[Arc::clone(&memtable)], TableFileCreationReason::Recovery, job_id)?;
     data.memtable.store(data.new_memtable());
     let edit = edits.entry(data.id).or_insert_with(|| VersionEdit::for_column_family(data.id));

@@ -87,6 +87,12 @@ pub(crate) struct OpenLog {
     source: FileSource,
 }
 
+impl OpenLog {
+    pub(crate) fn number(&self) -> FileNumber {
+        self.number
+    }
+}
+
 struct FileSource(Box<dyn SequentialFile>);
 
 impl BlockSource for FileSource {

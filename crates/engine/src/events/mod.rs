@@ -16,12 +16,16 @@
 //! which then waits for the end of the stall: that is why a thread tells them, which ends when it has told all.
 //!
 //! Without listeners nothing is collected, and no info is made.
+//!
+//! Beside that the LOG has a line of JSON for each file and job ([`Events::log_event`]), with RocksDB's keys.
 
 mod event;
+mod json_line;
 mod queue;
 mod threads;
 
 pub(crate) use event::Event;
+pub(crate) use json_line::{Item, JsonLine};
 pub(crate) use threads::thread_number;
 
 use crate::info_log::InfoLog;
@@ -79,6 +83,32 @@ impl Events {
     #[inline]
     pub(crate) fn log(&self) -> &Arc<InfoLog> {
         &self.log
+    }
+
+    /// Writes a line of JSON to the LOG, unless its level is higher than `Info`. The caller may hold any lock under
+    /// which the LOG may be written; `fill` may take others.
+    pub(crate) fn log_event(&self, name: &str, job_id: Option<u64>, fill: impl FnOnce(&mut JsonLine)) {
+        self.log_family_event(name, None, job_id, fill);
+    }
+
+    /// As [`log_event`](Self::log_event), of a family that the line begins with.
+    pub(crate) fn log_family_event(
+        &self,
+        name: &str,
+        family: Option<&str>,
+        job_id: Option<u64>,
+        fill: impl FnOnce(&mut JsonLine),
+    ) {
+        let Some(unix_us) = self.log.event_time_us() else { return };
+        let mut line = JsonLine::new(unix_us);
+        if let Some(family) = family {
+            line.text("cf_name", family);
+        }
+        if let Some(job_id) = job_id {
+            line.number("job", job_id);
+        }
+        fill(line.text("event", name));
+        self.log.info(|| format!("{} EVENT_LOG_v1 {}", thread_number(), line.finish()));
     }
 
     /// Whether there is anything to be told.

@@ -205,7 +205,7 @@ mod tests {
         options.wal_size_limit_mb = limit_mb;
         let archive = LogArchive::of(&options, &file_system, Path::new(LOGS), &as_clock).unwrap();
         archive.prepare().unwrap();
-        let info_log = InfoLog::none(Arc::clone(&file_system), as_clock);
+        let info_log = InfoLog::without_file(Arc::clone(&file_system), as_clock, None);
         Place { clock, memory, file_system, archive, info_log }
     }
 

@@ -300,10 +300,18 @@ impl FileRegistry {
         }
     }
 
-    /// Tells listeners of a table or a blob file. What is not there was not removed.
+    /// Tells the LOG and listeners of a table or a blob file. What is not there was not removed.
     fn tell_of_removal(&self, directory: &Path, name: &str, removed: &Result<()>) {
-        let wanted = self.events.has_listeners() && !removed.as_ref().is_err_and(Error::is_not_found);
+        let wanted = !removed.as_ref().is_err_and(Error::is_not_found);
         let Some(parsed) = file_name::parse(name).filter(|_| wanted) else { return };
+        let event = match parsed.kind {
+            FileKind::Table => "table_file_deletion",
+            FileKind::Blob => "blob_file_deletion",
+            _ => return,
+        };
+        self.events.log_event(event, Some(0), |line| {
+            line.file("file_number", parsed.number).status(removed);
+        });
         let info = || FileDeletionInfo {
             db_name: self.database.clone(),
             file_path: directory.join(name),
@@ -612,7 +620,7 @@ mod tests {
             -1,
             Arc::clone(&open_tables),
         ));
-        let log = InfoLog::none(Arc::clone(&file_system), Arc::new(ManualClock::new(0)));
+        let log = InfoLog::without_file(Arc::clone(&file_system), Arc::new(ManualClock::new(0)), None);
         let events = Arc::new(Events::new(Vec::new(), log));
         let parts = FileRegistryParts {
             file_system: Arc::clone(&file_system),

@@ -1,6 +1,7 @@
 //! One history with everything: what is told fits together.
 
 use crate::common::threads::wait_until;
+use crate::log_lines;
 use crate::recorder::{Bench, Told, all};
 use ferrock::{ColumnFamilyOptions, FlushOptions, WriteOptions};
 use ferrock_vfs::{Fault, FaultRule, OperationKind};
@@ -44,6 +45,7 @@ fn a_history_is_told_in_order() {
     db.flush().unwrap();
     db.close().unwrap();
     check(&bench.recorder.told());
+    log_lines::check_beside(&bench.recorder.told(), &log_lines::lines(&bench.faulty));
 }
 
 /// What holds of every history.

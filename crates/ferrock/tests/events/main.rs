@@ -15,4 +15,6 @@ mod errors;
 mod files;
 mod flushes;
 mod history;
+mod log_lines;
+mod loggers;
 mod recorder;

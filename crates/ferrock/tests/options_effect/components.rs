@@ -48,6 +48,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
         Elsewhere("../options/src/sst_file_manager/tests.rs", "large_files_are_cut_unless_they_have_another_name"),
     ),
     ("Components.rate_limiter", Shown(rate_limiter)),
+    ("Components.info_log", Elsewhere("tests/events/loggers.rs", "the_info_log_takes_all_lines_in_place_of_a_file")),
     ("Components.listeners", Shown(listeners)),
     ("Components.statistics", Shown(statistics)),
     (

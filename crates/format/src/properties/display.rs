@@ -139,6 +139,12 @@ impl TableProperties {
             Ok(id) => text.put("unique ID", id.to_public().to_human_string()),
             Err(_) => text.put("unique ID", "N/A"),
         }
+        text.put("Sequence number to time mapping", self.seqno_to_time_text());
+    }
+
+    /// The map from sequence numbers to times, as `1->1700000000,`; `N/A` if it cannot be read.
+    #[must_use]
+    pub fn seqno_to_time_text(&self) -> String {
         let mut map = String::new();
         match decode_seqno_time_map(&self.seqno_to_time_map) {
             Ok(pairs) => pairs.iter().for_each(|pair| {
@@ -147,7 +153,7 @@ impl TableProperties {
             }),
             Err(_) => map.push_str("N/A"),
         }
-        text.put("Sequence number to time mapping", map);
+        map
     }
 }
 

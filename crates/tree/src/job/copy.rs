@@ -46,7 +46,13 @@ pub(super) fn copy_inputs(context: &JobContext, choice: &CompactionChoice, env: 
                 let source = family.table_cache.get_if_open(file);
                 let properties = source.map(|table| Arc::clone(table.properties())).unwrap_or_default();
                 output.properties.insert(number, Arc::clone(&properties));
-                told.end(Ok(FileWritten::Table { size_bytes: copied.size_bytes, properties }));
+                told.end(Ok(FileWritten::Table {
+                    size_bytes: copied.size_bytes,
+                    properties,
+                    smallest_seqno: copied.smallest_seqno,
+                    largest_seqno: copied.largest_seqno,
+                    oldest_blob_file_number: copied.oldest_blob_file_number,
+                }));
                 output.files.push(copied);
                 Ok(())
             }

@@ -5,7 +5,7 @@ use crate::compaction::choice::CompactionChoice;
 use crate::compaction::iterator::DroppedEntries;
 use ferrock_base::compaction_filter::TableFileCreationReason;
 use ferrock_base::internal_key::user_key;
-use ferrock_base::{Error, Result};
+use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::properties::TableProperties;
 use ferrock_options::CompactionJobStats;
 use std::path::{Path, PathBuf};
@@ -38,6 +38,12 @@ pub enum FileWritten {
         size_bytes: u64,
         /// Its properties.
         properties: Arc<TableProperties>,
+        /// The smallest sequence number in it.
+        smallest_seqno: SequenceNumber,
+        /// The largest.
+        largest_seqno: SequenceNumber,
+        /// The oldest blob file that it refers to.
+        oldest_blob_file_number: Option<FileNumber>,
     },
     /// A blob file.
     Blob {

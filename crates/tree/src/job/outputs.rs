@@ -338,7 +338,7 @@ impl<'a> TableOutput<'a> {
         self.lower = upper;
         let (Some(smallest), Some(largest)) = (contents.smallest, contents.largest) else {
             open.builder.abandon();
-            self.told.end(Err(Error::new(ErrorKind::Aborted, "the table would have been empty, and is not kept")));
+            self.told.end(Err(Error::new(ErrorKind::Aborted, "Empty SST file not kept")));
             return Ok(());
         };
         let plan = self.plan;
@@ -351,7 +351,13 @@ impl<'a> TableOutput<'a> {
             self.env.note_failed_collector(&plan.context.family.name, open.number, failed);
         }
         let properties = Arc::clone(&summary.properties);
-        self.told.end(Ok(FileWritten::Table { size_bytes: summary.file_size, properties }));
+        self.told.end(Ok(FileWritten::Table {
+            size_bytes: summary.file_size,
+            properties,
+            smallest_seqno: open.smallest_sequence,
+            largest_seqno: open.largest_sequence,
+            oldest_blob_file_number: open.oldest_blob_file,
+        }));
         self.output.properties.insert(open.number, summary.properties);
         self.output.digests.extend(open.digest.map(|digest| (open.number, digest)));
         self.output.files.push(NewFile {

@@ -3,18 +3,23 @@
 //! ```text
 //! history   what is done: two families, writes of every kind, flushes, compactions, reads of every kind
 //! known     the counts that differ, with their reasons
+//! events    the lines of JSON that the LOG has of it
+//! helpers   what all getters say of options behind each helper that sets many of them
 //! ```
 //!
 //! Each library plays the history in a process and a directory of its own. A ticker, a histogram (its count, and its
 //! sum where it is none of times) or a property that differs and is not in the list fails the run, and so does one in
 //! the list that does not differ. The list with both numbers is a page of `docs`.
 
+mod events;
+mod helpers;
 mod history;
 mod known;
 
 use crate::c_engine::CEngine;
-use crate::engine::Outcome;
+use crate::engine::{Engine, OpenMode, Outcome};
 use crate::runner::run_self;
+use crate::settings::Settings;
 use known::KNOWN;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -40,10 +45,25 @@ impl Count {
 /// Names and numbers.
 type Numbers = BTreeMap<String, u64>;
 
+/// What one library counts, and the events in its LOG.
+struct Said {
+    numbers: Numbers,
+    events: Vec<String>,
+    /// What getters say of options.
+    helpers: Value,
+}
+
 /// Plays the history twice.
 pub fn run(rocksdb: &Path, ferrock: &Path, scratch: &Path) -> Outcome<Vec<Count>> {
     let theirs = ask(rocksdb, &scratch.join("rocksdb"))?;
     let ours = ask(ferrock, &scratch.join("ferrock"))?;
+    if let Some(difference) = events::difference(&theirs.events, &ours.events) {
+        return Err(difference);
+    }
+    if let Some(difference) = helpers::difference(&theirs.helpers, &ours.helpers) {
+        return Err(difference);
+    }
+    let (theirs, ours) = (theirs.numbers, ours.numbers);
     if let Some(name) =
         theirs.keys().chain(ours.keys()).find(|name| !theirs.contains_key(*name) || !ours.contains_key(*name))
     {
@@ -59,7 +79,7 @@ pub fn run(rocksdb: &Path, ferrock: &Path, scratch: &Path) -> Outcome<Vec<Count>
         .collect())
 }
 
-fn ask(library: &Path, directory: &Path) -> Outcome<Numbers> {
+fn ask(library: &Path, directory: &Path) -> Outcome<Said> {
     let _ = std::fs::remove_dir_all(directory);
     std::fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     let arguments = ["counts-case".to_owned(), "--directory".to_owned(), directory.display().to_string()];
@@ -70,7 +90,16 @@ fn ask(library: &Path, directory: &Path) -> Outcome<Numbers> {
         let failure = ended.lines.iter().find_map(|line| line["failure"].as_str()).unwrap_or(&ended.errors);
         return Err(format!("{}: {failure} ({})", library.display(), ended.status));
     };
-    Ok(numbers.iter().map(|(name, number)| (name.clone(), number.as_u64().unwrap_or(u64::MAX))).collect())
+    Ok(Said {
+        numbers: numbers.iter().map(|(name, number)| (name.clone(), number.as_u64().unwrap_or(u64::MAX))).collect(),
+        events: events::read(&directory.join("db"))?,
+        helpers: ended
+            .lines
+            .iter()
+            .find(|line| line["helpers"].is_object())
+            .map(|line| line["helpers"].clone())
+            .unwrap_or_default(),
+    })
 }
 
 /// The part of one library.
@@ -87,7 +116,9 @@ pub fn play(directory: &Path, library: &Path) -> Outcome<Value> {
         }
     }
     db.close()?;
-    Ok(json!({ "counts": numbers }))
+    // What was left to the log is recovered, for the events of that.
+    CEngine::load(library)?.open(&directory.join("db"), OpenMode::ReadWrite, &Settings::default())?.close()?;
+    Ok(json!({ "counts": numbers, "helpers": helpers::play(library)? }))
 }
 
 /// `NAME COUNT : 1` of tickers; `NAME P50 : .. COUNT : 1 SUM : 2` of histograms.

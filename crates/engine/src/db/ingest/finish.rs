@@ -2,8 +2,8 @@
 
 use super::commit::Placed;
 use super::prepare::{Prepared, PreparedFamily, PreparedFile};
-use crate::db::DbCore;
 use crate::db::job_env::run_on_threads;
+use crate::db::{DbCore, event_log};
 use crate::events::Event;
 use ferrock_base::{Result, SequenceNumber};
 use ferrock_format::file_name;
@@ -59,6 +59,15 @@ fn open_files(core: &DbCore, family: &PreparedFamily<'_>, version: &Version) {
             }
         }
     });
+}
+
+/// One line for each family, as in RocksDB.
+pub(super) fn log_events(core: &DbCore, prepared: &Prepared<'_>, placed: &Placed) {
+    for (family, places) in prepared.families.iter().zip(placed) {
+        let files = family.files.iter().zip(places);
+        let files: Vec<_> = files.map(|(file, place)| (family.path_of(file.number), place.level)).collect();
+        event_log::ingest_finished(core, family.data.id, &files);
+    }
 }
 
 fn note(core: &DbCore, family: &PreparedFamily<'_>, file: &PreparedFile, place: Place, us: u64) {

@@ -61,6 +61,7 @@ pub(crate) fn ingest(core: &Arc<DbCore>, args: &[IngestExternalFileArg]) -> Resu
     core.events.tell_collected();
     let placed = result?;
     finish::finish(core, &prepared, &placed, begun_us);
+    finish::log_events(core, &prepared, &placed);
     drop(prepared);
     if let Some(recorder) = core.metrics.recorder().filter(|recorder| recorder.is_timing()) {
         recorder.record(Histogram::IngestExternalFilePrepareTime, prepared_us.saturating_sub(begun_us));

@@ -4,7 +4,7 @@ use crate::column_family::ColumnFamilyData;
 use crate::db::DbCore;
 use crate::db::log_blobs::LoggedValues;
 use crate::db::recovery::{LogRecovery, OpenLog, RecoveredLogs, RecoveringFamily};
-use ferrock_base::Result;
+use ferrock_base::{FileNumber, Result};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -39,4 +39,11 @@ pub(super) fn read_logs(
         families.insert(view.id, RecoveringFamily { data, log_number: view.log_number, table_bytes });
     }
     recovery.run(logs, &families, core.versions.last_sequence(), when_full)
+}
+
+/// The number below that of the log just begun, where a database that exists had no log to read. Its logs may be
+/// empty ones in another directory, and must not count there as needed for ever.
+pub(super) fn newest_log_elsewhere(core: &DbCore) -> Option<FileNumber> {
+    let needed = core.versions.oldest_needed_log();
+    (needed > FileNumber(0)).then(|| FileNumber(core.writes.logs().current_number().0.saturating_sub(1)))
 }

@@ -79,7 +79,8 @@ impl Opener {
         before: Option<&(FileNumber, u64)>,
         missing_is_error: bool,
     ) -> Result<Option<Arc<DbCore>>> {
-        let info_log = InfoLog::none(Arc::clone(&self.file_system), self.options.components.clock());
+        let (components, files) = (&self.options.components, Arc::clone(&self.file_system));
+        let info_log = InfoLog::without_file(files, components.clock(), components.info_log.clone());
         let versions = self.recover_versions(&self.families_to_open(), RecoverMode::ReadOnly)?;
         let directory = self.find_logs(&versions, &info_log)?;
         if !self.file_system.exists(&directory)? {

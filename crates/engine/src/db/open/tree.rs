@@ -30,7 +30,8 @@ pub(crate) fn open_tree(
         let (mut options, mut families, notes) = latest_options(path, base.clone(), load, &comparator_of)?;
         adjust(&mut options, &mut families)?;
         let opener = Opener::new(path, options, families, notes, WalDirFrom::OptionsFile)?;
-        let info_log = InfoLog::none(Arc::clone(&opener.file_system), opener.options.components.clock());
+        let (components, files) = (&opener.options.components, Arc::clone(&opener.file_system));
+        let info_log = InfoLog::without_file(files, components.clock(), components.info_log.clone());
         let versions = opener.recover_versions(&opener.families_to_open(), RecoverMode::ReadOnly)?;
         Ok(opener.assemble(versions, path.to_path_buf(), info_log, None, true))
     };
