@@ -18,9 +18,10 @@
 //! | begin with good options | [`options::Profile`], [`DbOptions::for_little_memory`] |
 //! | see how it is doing | [`Db::metrics`]; for Prometheus: `metrics` (feature `metrics`, on by default) |
 //! | copy it while it runs | `backup` (feature `backup`, on by default) |
+//! | find and mend damage | `repair` (feature `repair`, on by default) |
 //! | store typed rows of wide partitions | `wide` (feature `wide`, on by default) |
 //!
-//! Features, all on by default: `wide`; `metrics`; `backup`; `io-uring`, sets of reads by one call of the kernel on
+//! Features, all on by default: `wide`; `metrics`; `backup`; `repair`; `io-uring`, sets of reads by one call of the kernel on
 //! Linux; and an algorithm of compression each: `bzip2`, `lz4`, `snappy`, `zlib`, `zstd`. A block, a log or an option
 //! that needs an algorithm which was left out is refused with [`ErrorKind::NotSupported`] or
 //! [`ErrorKind::InvalidArgument`]; the error names the feature.
@@ -36,6 +37,8 @@ pub use ferrock_backup as backup;
 pub use ferrock_engine::*;
 #[cfg(feature = "metrics")]
 pub use ferrock_metrics as metrics;
+#[cfg(feature = "repair")]
+pub use ferrock_repair as repair;
 #[cfg(feature = "wide")]
 pub use ferrock_wide as wide;
 
