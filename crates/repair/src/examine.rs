@@ -21,7 +21,7 @@ use ferrock_format::blob_index::BlobReference;
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::properties::TableProperties;
 use ferrock_format::version_edit::NewFile;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -176,6 +176,8 @@ struct Examiner<'a> {
     lost: Vec<KeyRange>,
     lost_in_logs: Vec<KeyRange>,
     entries_lost: u64,
+    /// Blob files that entries refer to in vain.
+    broken_blobs: BTreeSet<FileNumber>,
 }
 
 impl<'a> Examiner<'a> {
@@ -192,6 +194,7 @@ impl<'a> Examiner<'a> {
             lost: Vec::new(),
             lost_in_logs: Vec::new(),
             entries_lost: 0,
+            broken_blobs: BTreeSet::new(),
         }
     }
 
@@ -224,6 +227,7 @@ impl<'a> Examiner<'a> {
         let largest = in_tables.filter_map(|table| table.span.sequences).map(|(_, largest)| largest).max();
         facts.last_sequence = facts.last_sequence.max(largest.unwrap_or_default());
         let log_counts = self.examine_logs(&mut facts)?;
+        self.tell_garbage(&facts.blobs);
         facts.report.families = facts.families.values().map(|facts| facts.family.name.clone()).collect();
         self.files.sort_by(|a, b| a.path.cmp(&b.path));
         facts.report.files = std::mem::take(&mut self.files);
@@ -288,6 +292,19 @@ impl<'a> Examiner<'a> {
             self.files.push(report);
         }
         blobs
+    }
+
+    /// Damage in records that no entry refers to costs nothing.
+    fn tell_garbage(&mut self, blobs: &BTreeMap<FileNumber, BlobFacts>) {
+        for file in self.files.iter_mut().filter(|file| file.kind == FileKind::Blob) {
+            let facts = blobs.get(&file.number);
+            if self.broken_blobs.contains(&file.number) || facts.is_none_or(|facts| facts.needs_footer) {
+                continue;
+            }
+            for finding in file.findings.iter_mut().filter(|finding| finding.problem == Problem::Damaged) {
+                finding.problem = Problem::DamagedGarbage;
+            }
+        }
     }
 
     fn use_of(&self, is_named: bool, is_trusted: bool) -> Use {
@@ -409,6 +426,7 @@ impl<'a> Examiner<'a> {
             is_damaged = true;
         }
         let name = family.family.name.clone();
+        self.broken_blobs.append(&mut counter.broken_blobs);
         if let Some(broken) = counter.broken.keys.as_ref().map(|_| counter.broken.range(&name)) {
             self.entries_lost += counter.broken.entries;
             let what = format!("{} entries refer to blobs that are missing or damaged", counter.broken.entries);
@@ -487,6 +505,7 @@ impl<'a> Examiner<'a> {
                     return Ok(());
                 }
                 if is_broken(&facts.blobs, entry.value_type, entry.value) {
+                    self.broken_blobs.extend(BlobReference::decode(entry.value).map(|reference| reference.file_number));
                     broken += 1;
                     return Ok(());
                 }
@@ -593,6 +612,7 @@ struct Counter<'a> {
     span: Span,
     /// Entries that refer to broken blobs.
     broken: Span,
+    broken_blobs: BTreeSet<FileNumber>,
     references: BTreeMap<FileNumber, (u64, u64)>,
     findings: Vec<Finding>,
     ranges: Vec<(Option<Vec<u8>>, Option<Vec<u8>>)>,
@@ -601,7 +621,8 @@ struct Counter<'a> {
 impl<'a> Counter<'a> {
     fn new(order: &'a InternalComparator, blobs: &'a BTreeMap<FileNumber, BlobFacts>) -> Self {
         let (span, broken) = (Span::default(), Span::default());
-        Self { order, blobs, span, broken, references: BTreeMap::new(), findings: Vec::new(), ranges: Vec::new() }
+        let (broken_blobs, references) = (BTreeSet::new(), BTreeMap::new());
+        Self { order, blobs, span, broken, broken_blobs, references, findings: Vec::new(), ranges: Vec::new() }
     }
 }
 
@@ -609,6 +630,7 @@ impl Visitor for Counter<'_> {
     fn entry(&mut self, key: ParsedInternalKey<'_>, value: &[u8]) -> std::result::Result<(), Error> {
         if key.value_type == ValueType::BlobIndex {
             let Some((number, size)) = intact_reference(self.blobs, value) else {
+                self.broken_blobs.extend(BlobReference::decode(value).map(|reference| reference.file_number));
                 self.broken.add(self.order, key);
                 return Ok(());
             };

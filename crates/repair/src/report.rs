@@ -39,6 +39,8 @@ pub enum Problem {
     Foreign,
     /// Bytes differ from those that were written.
     Damaged,
+    /// Bytes differ from those that were written, and nothing refers to them.
+    DamagedGarbage,
     /// The log ends inside a record, as after a crash.
     TornEnd,
     /// Keys are not in order, or are not those that the MANIFEST records.
@@ -60,6 +62,7 @@ impl Problem {
             Self::WrongSize => "wrong-size",
             Self::Foreign => "foreign",
             Self::Damaged => "damaged",
+            Self::DamagedGarbage => "damaged-garbage",
             Self::TornEnd => "torn-end",
             Self::WrongKeys => "wrong-keys",
             Self::BrokenReferences => "broken-references",
@@ -68,10 +71,10 @@ impl Problem {
         }
     }
 
-    /// False for what an ordinary crash leaves.
+    /// False for what an ordinary crash leaves, and for what nothing refers to.
     #[must_use]
     pub fn is_damage(self) -> bool {
-        self != Self::TornEnd
+        !matches!(self, Self::TornEnd | Self::DamagedGarbage)
     }
 
     /// The problem that an error of a read means.
@@ -156,7 +159,7 @@ pub struct FileReport {
 }
 
 impl FileReport {
-    /// True when something is wrong that no crash leaves, and the database may need the file.
+    /// True when something is wrong that no crash leaves, in what the database may need.
     #[must_use]
     pub fn is_damaged(&self) -> bool {
         self.used != Use::Unneeded && self.findings.iter().any(|finding| finding.problem.is_damage())

@@ -10,6 +10,11 @@
 //! sequence numbers of one must be larger than those of the other. Where the MANIFEST's levels are lost this is
 //! established: tables that overlap in keys and in sequence numbers are merged, again and again until none do.
 //!
+//! Then, too, a log may have entries that were flushed already. A flush joins merge operands, so that they would count
+//! twice. Left out of the log are: entries of a key that are not newer than its newest entry in a table; and, where that
+//! entry has lost its sequence number to a compaction, entries up to the family's newest flush, unless the oldest of
+//! them is no merge operand, as the log tells the whole value then.
+//!
 //! Every table that is written names the files it has its entries from ([`SALVAGED_FROM`]): a repair that is run again
 //! after a crash leaves it out as long as these are there, so that no merge operand counts twice.
 
@@ -20,17 +25,18 @@ use crate::subject::Present;
 use crate::tables::{self, Span, Visitor};
 use ferrock_base::byte_text::to_bytes;
 use ferrock_base::clock::SystemClock;
-use ferrock_base::internal_key::{make_internal_key, user_key};
+use ferrock_base::internal_key::{make_internal_key, sequence, trailer, user_key};
 use ferrock_base::random::Random;
 use ferrock_base::range_tombstone::RangeTombstone;
 use ferrock_base::{
-    FileNumber, InternalComparator, InternalIterator, ParsedInternalKey, Result, SequenceNumber, ValueType,
+    FileNumber, InternalComparator, InternalIterator, MAX_SEQUENCE_NUMBER, ParsedInternalKey, Result, SequenceNumber,
+    ValueType,
 };
 use ferrock_engine::ColumnFamilyOptions;
 use ferrock_format::blob_index::BlobReference;
 use ferrock_format::file_name;
 use ferrock_format::unique_id::encode_session_id;
-use ferrock_table::{TableBuilder, TableBuilderParams, TableIter, TableReadOptions};
+use ferrock_table::{Table, TableBuilder, TableBuilderParams, TableIter, TableReadOptions};
 use ferrock_vfs::{WritableOptions, WritePurpose};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -151,7 +157,9 @@ impl<'a> Salvage<'a> {
                 }
                 pending.add(entry);
                 self.log_entries += 1;
+                // What is in tables already is told from all entries of a key.
                 if pending.bytes >= CHUNK_BYTES
+                    && self.facts.is_trusted
                     && let Some(facts) = families.get_mut(&entry.family)
                 {
                     let full = std::mem::take(pending);
@@ -174,13 +182,58 @@ impl<'a> Salvage<'a> {
         if pending.entries.is_empty() && pending.tombstones.is_empty() {
             return Ok(None);
         }
-        let mut output = self.begin(family, &pending.origins)?;
         pending.entries.sort_by(|a, b| family.order.compare(&a.0, &b.0));
         pending.entries.dedup_by(|a, b| a.0 == b.0);
+        if !self.facts.is_trusted {
+            self.leave_out_flushed(family, &mut pending.entries)?;
+        }
+        if pending.entries.is_empty() && pending.tombstones.is_empty() {
+            return Ok(None);
+        }
+        let mut output = self.begin(family, &pending.origins)?;
         for (key, value) in &pending.entries {
             output.add(key, value)?;
         }
         output.finish(&pending.tombstones).map(Some)
+    }
+
+    /// Removes entries of logs, sorted, that tables have already.
+    fn leave_out_flushed(&self, family: &FamilyFacts, entries: &mut Vec<(Vec<u8>, Vec<u8>)>) -> Result<()> {
+        let is_own = |table: &&TableFacts| table.properties.external_sst_file_version.is_none();
+        let flushed = family.tables.iter().filter(is_own).filter_map(|table| table.span.sequences);
+        let flushed = flushed.map(|(_, largest)| largest).max().unwrap_or_default();
+        let mut sources = Vec::new();
+        for table in &family.tables {
+            sources.push(self.open_rows(family, table)?.1);
+        }
+        let mut kept = Vec::with_capacity(entries.len());
+        let mut rest = std::mem::take(entries).into_iter().peekable();
+        while let Some(first) = rest.next() {
+            let key = user_key(&first.0).to_vec();
+            let mut of_key = vec![first];
+            while let Some(next) = rest.next_if(|next| user_key(&next.0) == key) {
+                of_key.push(next);
+            }
+            let newest = newest_in(&mut sources, &key)?;
+            of_key.retain(|entry| newest.is_none_or(|newest| sequence(&entry.0) > newest));
+            let oldest = of_key.last().map(|entry| trailer(&entry.0) as u8);
+            if newest == Some(SequenceNumber(0)) && oldest == Some(ValueType::Merge as u8) {
+                of_key.retain(|entry| sequence(&entry.0) > flushed);
+            }
+            kept.append(&mut of_key);
+        }
+        *entries = kept;
+        Ok(())
+    }
+
+    /// A table and an iterator over it.
+    fn open_rows(&self, family: &FamilyFacts, table: &TableFacts) -> Result<(Table, TableIter)> {
+        let name = |_: &_| family.family.name.clone();
+        let recorded = table.recorded.as_ref().filter(|recorded| recorded.number == table.number);
+        let open = tables::open(&self.facts.subject, &table.present, table.number, recorded, &name, false)?;
+        let options = TableReadOptions { fill_cache: false, total_order_seek: true, ..TableReadOptions::default() };
+        let entries = open.iter(options);
+        Ok((open, entries))
     }
 
     /// Merges tables that cannot be ordered by sequence numbers.
@@ -218,18 +271,12 @@ impl<'a> Salvage<'a> {
         let mut sources: Vec<(FileNumber, TableIter)> = Vec::new();
         let (mut tombstones, mut origins) = (Vec::new(), Vec::new());
         for table in merged {
-            let name = |_: &_| family.family.name.clone();
-            let open = tables::open(&self.facts.subject, &table.present, table.number, table.recorded.as_ref(), &name, false)?;
+            let (open, mut entries) = self.open_rows(family, table)?;
             tombstones.append(&mut tables::tombstones(&open));
             match table.properties.user_collected.get(SALVAGED_FROM).filter(|_| self.is_own(table)) {
                 Some(names) => origins.extend(String::from_utf8_lossy(names).split(',').map(str::to_owned)),
                 None => origins.push(file_name::table(table.number)),
             }
-            let mut entries = open.iter(TableReadOptions {
-                fill_cache: false,
-                total_order_seek: true,
-                ..TableReadOptions::default()
-            });
             entries.seek_to_first();
             sources.push((table.number, entries));
         }
@@ -254,12 +301,26 @@ impl<'a> Salvage<'a> {
     }
 }
 
+/// The sequence number of the newest entry of a user key in these tables.
+fn newest_in(sources: &mut [TableIter], key: &[u8]) -> Result<Option<SequenceNumber>> {
+    let target = make_internal_key(key, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
+    let mut newest = None;
+    for entries in sources {
+        entries.seek(&target);
+        if entries.valid() && user_key(entries.key()) == key {
+            newest = newest.max(Some(sequence(entries.key())));
+        }
+        entries.status()?;
+    }
+    Ok(newest)
+}
+
 /// True for two tables of which neither is newer than the other for every key they share.
 fn conflict(order: &InternalComparator, a: &Span, b: &Span) -> bool {
     let (Some((a_first, a_last)), Some((b_first, b_last))) = (a.sequences, b.sequences) else { return false };
     let (Some((a_smallest, a_largest)), Some((b_smallest, b_largest))) = (&a.keys, &b.keys) else { return false };
     let before = |largest: &[u8], smallest: &[u8]| {
-        order.compare_user_keys(user_key(largest), user_key(smallest)).is_lt()
+        order.user().compare(user_key(largest), user_key(smallest)).is_lt()
     };
     a_last >= b_first && b_last >= a_first && !before(a_largest, b_smallest) && !before(b_largest, a_smallest)
 }
@@ -314,9 +375,9 @@ impl Output {
 
     fn finish(mut self, tombstones: &[RangeTombstone]) -> Result<TableFacts> {
         let mut sorted: Vec<&RangeTombstone> =
-            tombstones.iter().filter(|t| self.order.compare_user_keys(&t.start, &t.end).is_lt()).collect();
+            tombstones.iter().filter(|t| self.order.user().compare(&t.start, &t.end).is_lt()).collect();
         sorted.sort_by(|a, b| {
-            self.order.compare_user_keys(&a.start, &b.start).then(b.sequence.cmp(&a.sequence)).then(a.end.cmp(&b.end))
+            self.order.user().compare(&a.start, &b.start).then(b.sequence.cmp(&a.sequence)).then(a.end.cmp(&b.end))
         });
         sorted.dedup_by(|a, b| a.start == b.start && a.sequence == b.sequence && a.end == b.end);
         for tombstone in &sorted {

@@ -66,6 +66,11 @@ fn checkpoints() {
 }
 
 #[test]
+fn repairs() {
+    check("repairs");
+}
+
+#[test]
 fn maintenance() {
     check("maintenance");
 }

@@ -1,6 +1,6 @@
 //! A crash at every file operation of a repair: the database can be repaired again, and holds the same then.
 
-use super::world::{PATH, contents_at, examine, filled, repair};
+use super::world::{PATH, assert_same, contents_at, examine, filled, repair};
 use ferrock_vfs::{CrashPolicy, FileSystem, MemoryFileSystem, read_file, write_file_synced};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -63,7 +63,7 @@ fn a_crash_leaves_a_database_that_a_repair_brings_to_the_same_state() {
             assert_eq!(again.repair.entries_lost == 0, said.repair.entries_lost == 0 || !again.is_damaged(), "{line}");
             repair(&crashed).unwrap_or_else(|error| panic!("case {case}, crash before {line}: {error}"));
             let found = contents_at(&crashed, PATH).unwrap_or_else(|error| panic!("case {case}, {line}: {error}"));
-            assert_eq!(found, expected, "case {case}, crash before {line}");
+            assert_same(&found, &expected, &format!("case {case}, crash before {line}"));
         }
     }
 }

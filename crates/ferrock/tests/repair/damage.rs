@@ -1,7 +1,7 @@
 //! Every file, damaged in every way: the report names the file and what was done to it, and nothing else; the repair
 //! keeps what the report said, and what it loses lies in the ranges that the report named.
 
-use super::world::{PATH, World, contents_at, db_options, examine, filled, repair, use_it};
+use super::world::{PATH, World, assert_same, contents_at, db_options, examine, filled, repair, use_it};
 use ferrock::repair::{Problem, Report, Use};
 use ferrock::{Db, FileKind};
 use ferrock_base::random::Random;
@@ -100,10 +100,10 @@ fn a_sound_database_is_told_to_be_sound_and_a_repair_loses_nothing() {
         let done = repair(&files).unwrap();
         assert_eq!(done.entries, report.repair.entries_kept, "seed {seed}");
         assert!(done.entries_from_logs > 0);
-        assert_eq!(contents_at(&files, PATH).unwrap(), before, "seed {seed}");
+        assert_same(&contents_at(&files, PATH).unwrap(), &before, &format!("seed {seed}"));
         let again = examine(&files);
         assert!(!again.is_damaged(), "{again:#?}");
-        assert_eq!(use_it(&files, PATH), before, "seed {seed}");
+        assert_same(&use_it(&files, PATH), &before, &format!("seed {seed}, in use"));
     }
 }
 
@@ -161,7 +161,7 @@ fn check_repair(files: &MemoryFileSystem, report: &Report, before: &World, kind:
     assert!(unexplained.is_empty() || missing_log, "{what}: {unexplained:?}\n{report:#?}\n{done:#?}");
     let again = super::world::examine(files);
     assert!(!again.is_damaged(), "{what}: {again:#?}");
-    assert_eq!(use_it(files, PATH), after, "{what}");
+    assert_same(&use_it(files, PATH), &after, what);
 }
 
 #[test]
@@ -176,8 +176,8 @@ fn a_lost_manifest_costs_nothing() {
         let report = examine(&files);
         assert!(report.is_damaged() && report.repair.entries_lost == 0, "{report:#?}");
         repair(&files).unwrap();
-        assert_eq!(contents_at(&files, PATH).unwrap(), before, "seed {seed}");
-        assert_eq!(use_it(&files, PATH), before, "seed {seed}");
+        assert_same(&contents_at(&files, PATH).unwrap(), &before, &format!("seed {seed}"));
+        assert_same(&use_it(&files, PATH), &before, &format!("seed {seed}, in use"));
     }
 }
 
@@ -191,7 +191,7 @@ fn a_copy_leaves_the_source_as_it_is() {
     let done = ferrock::repair::Repair::new(options).into_copy("/data/copy").run(PATH).unwrap();
     assert!(done.moved.is_empty());
     assert_eq!(names_of(&files), names);
-    assert_eq!(use_it(&files, "/data/copy"), before);
+    assert_same(&use_it(&files, "/data/copy"), &before, "the copy");
     assert!(Db::list_column_families(PATH, &db_options(&files)).is_err(), "the source is as it was");
 }
 
