@@ -193,9 +193,10 @@ fn remedies(report: &Report) -> [(&'static str, &Remedy); 4] {
 fn report_json(report: &Report) -> Value {
     let remedy = |remedy: &Remedy| {
         let key = |key: &Option<Vec<u8>>| key.as_ref().map(|key| ferrock_console::text::hexadecimal(key));
-        let lost = remedy.lost.iter().map(|range| {
-            json!({"family": range.family, "from": key(&range.from), "to": key(&range.to)})
-        });
+        let lost = remedy
+            .lost
+            .iter()
+            .map(|range| json!({"family": range.family, "from": key(&range.from), "to": key(&range.to)}));
         json!({
             "possible": remedy.is_possible,
             "note": remedy.note,

@@ -178,6 +178,8 @@ struct Examiner<'a> {
     entries_lost: u64,
     /// Blob files that entries refer to in vain.
     broken_blobs: BTreeSet<FileNumber>,
+    /// Tables that are not there, and of which a damaged MANIFEST does not tell whether they have to be.
+    unsure: u64,
 }
 
 impl<'a> Examiner<'a> {
@@ -195,6 +197,7 @@ impl<'a> Examiner<'a> {
             lost_in_logs: Vec::new(),
             entries_lost: 0,
             broken_blobs: BTreeSet::new(),
+            unsure: 0,
         }
     }
 
@@ -236,6 +239,7 @@ impl<'a> Examiner<'a> {
             in_logs: self.lost_in_logs,
             entries_lost: self.entries_lost,
             logs: log_counts,
+            unsure: self.unsure,
             edits: manifest.edits,
             complete_edits: manifest.complete_edits,
         };
@@ -285,7 +289,8 @@ impl<'a> Examiner<'a> {
             self.advance(present.size_bytes);
             blobs.insert(number, facts);
         }
-        for (number, family) in needed.into_iter().filter(|(number, _)| !self.subject.blobs.contains_key(number)) {
+        let missing = needed.into_iter().filter(|(number, _)| is_trusted && !self.subject.blobs.contains_key(number));
+        for (number, family) in missing.collect::<Vec<_>>() {
             let path = self.subject.path_of(&family.name, 0, &file_name::blob(number));
             let mut report = missing_report(path, FileKind::Blob, number);
             report.family = Some(family.name.clone());
@@ -337,13 +342,19 @@ impl<'a> Examiner<'a> {
             self.advance(present.size_bytes);
         }
         for (number, (family, table)) in &named {
-            if !self.subject.tables.contains_key(number) {
+            if self.subject.tables.contains_key(number) {
+                continue;
+            }
+            if is_trusted {
                 let name = manifest.tree.families.get(family).map_or("default", |family| &family.name);
                 let path = self.subject.path_of(name, table.path_id, &file_name::table(*number));
                 let mut report = missing_report(path, FileKind::Table, *number);
                 (report.family, report.level) = (Some(name.to_owned()), Some(table.level));
                 self.files.push(report);
                 self.lost.push(remedies::range_of(name, table));
+            } else {
+                // What the MANIFEST says behind its damage may have removed it.
+                self.unsure += 1;
             }
         }
         for facts in families.values_mut() {
@@ -363,7 +374,9 @@ impl<'a> Examiner<'a> {
         let known = recorded.and_then(|(id, _)| families.get(&id)).map(|facts| facts.family.name.clone());
         let name_of = |properties: &TableProperties| {
             let own = || ferrock_base::byte_text::from_bytes(&properties.column_family_name).into_owned();
-            known.clone().unwrap_or_else(|| if properties.column_family_name.is_empty() { "default".into() } else { own() })
+            known
+                .clone()
+                .unwrap_or_else(|| if properties.column_family_name.is_empty() { "default".into() } else { own() })
         };
         let recorded_table = recorded.map(|(_, table)| table);
         report.level = recorded_table.map(|table| table.level);
@@ -374,9 +387,8 @@ impl<'a> Examiner<'a> {
             report.findings.push(Finding::new(Problem::WrongSize, what));
             is_damaged = true;
         }
-        let open = |with_filters| {
-            tables::open(&self.subject, present, report.number, recorded_table, &name_of, with_filters)
-        };
+        let open =
+            |with_filters| tables::open(&self.subject, present, report.number, recorded_table, &name_of, with_filters);
         let opened = match open(true) {
             Ok(table) => Ok(table),
             Err(error) => open(false).inspect(|_| {
@@ -500,8 +512,9 @@ impl<'a> Examiner<'a> {
             let (mut kept, mut broken) = (0, 0);
             let read = logs::read(&*self.subject.files, &present.path, *number, &mut |entry: LogEntry<'_>| {
                 if !facts.counts(*number, entry.family) {
-                    counts.unknown += u64::from(!facts.tree.dropped.contains(&entry.family)
-                        && !facts.families.contains_key(&entry.family));
+                    counts.unknown += u64::from(
+                        !facts.tree.dropped.contains(&entry.family) && !facts.families.contains_key(&entry.family),
+                    );
                     return Ok(());
                 }
                 if is_broken(&facts.blobs, entry.value_type, entry.value) {
@@ -513,7 +526,8 @@ impl<'a> Examiner<'a> {
                 counts.behind_damage += u64::from(entry.is_behind_damage || has_stopped);
                 Ok(())
             })?;
-            has_stopped |= read.findings.iter().any(|finding| finding.problem != Problem::TornEnd || Some(*number) != last);
+            has_stopped |=
+                read.findings.iter().any(|finding| finding.problem != Problem::TornEnd || Some(*number) != last);
             counts.is_stopped = has_stopped;
             report.findings = read.findings;
             if broken > 0 {
@@ -528,7 +542,8 @@ impl<'a> Examiner<'a> {
             if let (Some((first, _)), Some(before)) = (read.sequences, newest_before)
                 && first <= before
             {
-                let what = format!("its sequence numbers begin with {first}, and those of the log before end with {before}");
+                let what =
+                    format!("its sequence numbers begin with {first}, and those of the log before end with {before}");
                 report.findings.push(Finding::new(Problem::Foreign, what));
             }
             if let Some((_, newest)) = read.sequences {
@@ -582,7 +597,10 @@ fn family_for(properties: &TableProperties, name: &str, families: &BTreeMap<u32,
     if let Some((id, _)) = families.iter().find(|(_, facts)| facts.family.name == name) {
         return *id;
     }
-    u32::try_from(properties.column_family_id).ok().filter(|id| !families.contains_key(id) && *id < i32::MAX as u32).unwrap_or(0)
+    u32::try_from(properties.column_family_id)
+        .ok()
+        .filter(|id| !families.contains_key(id) && *id < i32::MAX as u32)
+        .unwrap_or(0)
 }
 
 pub(crate) fn file_report(present: &Present, kind: FileKind, number: FileNumber, used: Use) -> FileReport {

@@ -4,8 +4,13 @@
 //! as with `wal_recovery_mode=kSkipAnyCorruptedRecords`; what the other modes would lose is told.
 
 use crate::report::{Finding, Problem};
+use ferrock_base::checksum::{crc32c, mask_crc};
+use ferrock_base::coding::get_fixed32;
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber, ValueType};
-use ferrock_format::log::{LogEvent, LogReader, SliceSource, WalRecoveryMode};
+use ferrock_format::log::{
+    BLOCK_SIZE_BYTES, LEGACY_HEADER_SIZE_BYTES, LogEvent, LogReader, RECYCLABLE_HEADER_SIZE_BYTES, SliceSource,
+    WalRecoveryMode,
+};
 use ferrock_format::write_batch::{Record, WriteBatchRef};
 use ferrock_vfs::{FileSystem, read_file};
 use std::path::Path;
@@ -65,7 +70,8 @@ pub(crate) fn read(
             }
             Ok(LogEvent::Corruption { offset, what, bytes_dropped }) => {
                 let is_torn = ["truncated header", "truncated record body", "error reading trailing data"];
-                let problem = if is_torn.contains(&&*what) { Problem::TornEnd } else { Problem::Damaged };
+                let is_torn = is_torn.contains(&&*what) && !has_record_behind(&bytes, offset);
+                let problem = if is_torn { Problem::TornEnd } else { Problem::Damaged };
                 facts.findings.push(Finding::at(problem, offset, format!("{what}; {bytes_dropped} bytes are lost")));
                 is_behind_damage = true;
             }
@@ -77,6 +83,25 @@ pub(crate) fn read(
         }
     }
     Ok(facts)
+}
+
+/// True when an intact record lies behind what looks like a torn end: then a length was damaged. No more than two
+/// blocks are looked at, as a reader takes only the last one for torn.
+fn has_record_behind(bytes: &[u8], offset: u64) -> bool {
+    let start = usize::try_from(offset).unwrap_or(usize::MAX).saturating_add(1);
+    let end = bytes.len().min(start.saturating_add(2 * BLOCK_SIZE_BYTES));
+    (start..end).any(|position| {
+        let rest = &bytes[position..];
+        let Some(header) = rest.get(..LEGACY_HEADER_SIZE_BYTES) else { return false };
+        let length = usize::from(u16::from_le_bytes([header[4], header[5]]));
+        let header_size = match header[6] {
+            1..=4 => LEGACY_HEADER_SIZE_BYTES,
+            5..=8 => RECYCLABLE_HEADER_SIZE_BYTES,
+            _ => return false,
+        };
+        let covered = rest.get(6..header_size + length).filter(|_| length > 0);
+        covered.is_some_and(|covered| get_fixed32(header, 0) == Some(mask_crc(crc32c(covered))))
+    })
 }
 
 /// The entries of one batch, or what is wrong with it.
@@ -102,9 +127,7 @@ fn read_batch(
         let Some((family, value_type, key, value)) = record.as_entry() else { continue };
         let (value_type, value) = match value_type {
             // Without the time, as a flush leaves it.
-            ValueType::ValuePreferredSeqno => {
-                (ValueType::Value, &value[..value.len().saturating_sub(TIME_BYTES)])
-            }
+            ValueType::ValuePreferredSeqno => (ValueType::Value, &value[..value.len().saturating_sub(TIME_BYTES)]),
             other => (other, value),
         };
         visit(LogEntry { family, sequence, value_type, key, value, is_behind_damage })?;

@@ -152,7 +152,11 @@ impl Tree {
         let Some(family) = self.families.get_mut(&id) else {
             let has_files = !edit.new_files.is_empty() || !edit.blob_file_additions.is_empty();
             let is_known = self.dropped.contains(&id) || !has_files;
-            return if is_known { Ok(()) } else { Err(Error::corruption(format!("an edit of family {id}, never added"))) };
+            return if is_known {
+                Ok(())
+            } else {
+                Err(Error::corruption(format!("an edit of family {id}, never added")))
+            };
         };
         if let Some(comparator) = &edit.comparator {
             family.comparator.clone_from(comparator);

@@ -28,6 +28,8 @@ pub(crate) struct Losses {
     pub(crate) logs: LogCounts,
     pub(crate) edits: u64,
     pub(crate) complete_edits: u64,
+    /// Tables that are not there, and may have to be.
+    pub(crate) unsure: u64,
 }
 
 /// The keys of a table that the MANIFEST names.
@@ -44,8 +46,8 @@ pub(crate) fn judge(facts: &mut Facts, losses: Losses) {
     let lost = losses.in_tables.iter().chain(&losses.in_logs).cloned().collect();
     let has_files = !facts.subject.manifests.is_empty() || !facts.subject.tables.is_empty() || !facts.logs.is_empty();
     let report = &facts.report;
-    let is_metadata_sound = facts.is_trusted
-        && !report.files.iter().any(|file| file.kind == FileKind::Current && file.is_damaged());
+    let is_metadata_sound =
+        facts.is_trusted && !report.files.iter().any(|file| file.kind == FileKind::Current && file.is_damaged());
     let needed = |kind| report.files.iter().filter(move |file| file.kind == kind && file.used == Use::Needed);
     let bad_tables = needed(FileKind::Table).filter(|file| file.is_damaged()).count();
     let missing_tables = needed(FileKind::Table).filter(|file| file.size_bytes.is_none()).count();
@@ -54,10 +56,11 @@ pub(crate) fn judge(facts: &mut Facts, losses: Losses) {
         note: match (has_files, facts.is_trusted) {
             (false, _) => "there is neither a MANIFEST nor a table nor a log".to_owned(),
             (true, true) => "levels stay; damaged tables are written anew, logs become tables".to_owned(),
-            (true, false) => {
-                "the MANIFEST cannot be trusted: every table counts, also one that was replaced and not yet removed"
-                    .to_owned()
-            }
+            (true, false) => format!(
+                "the MANIFEST cannot be trusted: every table counts, also one that was replaced and not yet removed; {} \
+                 tables that it names are not there, because they were replaced later or because they are lost",
+                losses.unsure
+            ),
         },
         entries_kept: in_tables + losses.logs.kept,
         entries_lost: losses.entries_lost,

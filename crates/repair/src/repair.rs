@@ -403,7 +403,9 @@ fn new_files(family: &FamilyFacts) -> Vec<NewFile> {
         let unique_id = UniqueId::from_properties(&table.properties).ok().map(|id| [id.words[0], id.words[1]]);
         let mut file = match table.recorded.clone().filter(|_| family.trusts_levels) {
             // Boundaries stay: range tombstones are cut there.
-            Some(recorded) => NewFile { checksum: recorded.checksum.clone().filter(|_| recorded.number == table.number), ..recorded },
+            Some(recorded) => {
+                NewFile { checksum: recorded.checksum.clone().filter(|_| recorded.number == table.number), ..recorded }
+            }
             None => {
                 epoch += 1;
                 NewFile {

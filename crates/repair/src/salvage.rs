@@ -116,7 +116,14 @@ impl<'a> Salvage<'a> {
         let file = self.facts.subject.files.create_writable(&path, &writable)?;
         // A plain table cannot hold every entry.
         let builder = TableBuilder::new(&Default::default(), params, file)?;
-        Ok(Output { number, path, builder, order: family.order.clone(), span: Span::default(), references: BTreeMap::new() })
+        Ok(Output {
+            number,
+            path,
+            builder,
+            order: family.order.clone(),
+            span: Span::default(),
+            references: BTreeMap::new(),
+        })
     }
 
     /// A damaged table without what is damaged; `None` when nothing is left.
@@ -281,14 +288,20 @@ impl<'a> Salvage<'a> {
             sources.push((table.number, entries));
         }
         let mut output = self.begin(family, &origins)?;
-        // Of two entries with the same key the one of the newer table counts, and it comes first.
+        // Of two entries with the same key and number the one of the newer table counts.
         sources.sort_by(|a, b| b.0.cmp(&a.0));
         let mut last: Option<Vec<u8>> = None;
         loop {
             let positioned = sources.iter().enumerate().filter(|(_, (_, entries))| entries.valid());
-            let smallest = positioned.min_by(|(_, (_, a)), (_, (_, b))| family.order.compare(a.key(), b.key()));
+            let smallest = positioned.min_by(|(_, (_, a)), (_, (_, b))| {
+                let (a, b) = (a.key(), b.key());
+                family.order.compare_user_keys(a, b).then(sequence(b).cmp(&sequence(a)))
+            });
             let Some((index, (_, entries))) = smallest else { break };
-            if last.as_deref() != Some(entries.key()) {
+            // One write of a key: a compaction may have changed its type.
+            let is_same =
+                |last: &[u8]| user_key(last) == user_key(entries.key()) && sequence(last) == sequence(entries.key());
+            if !last.as_deref().is_some_and(is_same) {
                 output.add(entries.key(), entries.value())?;
                 last = Some(entries.key().to_vec());
             }
@@ -319,9 +332,7 @@ fn newest_in(sources: &mut [TableIter], key: &[u8]) -> Result<Option<SequenceNum
 fn conflict(order: &InternalComparator, a: &Span, b: &Span) -> bool {
     let (Some((a_first, a_last)), Some((b_first, b_last))) = (a.sequences, b.sequences) else { return false };
     let (Some((a_smallest, a_largest)), Some((b_smallest, b_largest))) = (&a.keys, &b.keys) else { return false };
-    let before = |largest: &[u8], smallest: &[u8]| {
-        order.user().compare(user_key(largest), user_key(smallest)).is_lt()
-    };
+    let before = |largest: &[u8], smallest: &[u8]| order.user().compare(user_key(largest), user_key(smallest)).is_lt();
     a_last >= b_first && b_last >= a_first && !before(a_largest, b_smallest) && !before(b_largest, a_smallest)
 }
 

@@ -1,7 +1,7 @@
 //! CURRENT, the MANIFEST it names, IDENTITY and OPTIONS.
 
 use crate::examine::{file_report, missing_report};
-use crate::manifest::{Family, Manifest};
+use crate::manifest::{Family, Manifest, Tree};
 use crate::report::{FileReport, Finding, Problem, Remedy, Report, Use};
 use crate::subject::{Present, Subject};
 use ferrock_base::{FileNumber, InternalComparator};
@@ -45,6 +45,14 @@ pub(crate) fn examine(subject: &Subject) -> SmallFiles {
     }
     examine_options(subject, &mut files);
     let is_only = subject.manifests.len() == 1;
+    if manifest.is_sound()
+        && let Some(finding) = missing_end(subject, &manifest.tree)
+    {
+        manifest.error = Some(ferrock_base::Error::corruption(finding));
+        if let (Some(error), Some(report)) = (&manifest.error, report_of(&mut files, chosen)) {
+            report.findings.push(Finding::of(error));
+        }
+    }
     let is_trusted = manifest.is_sound() && chosen.is_some() && (named == chosen || (named.is_none() && is_only));
     let remedy = Remedy::default;
     let report = Report {
@@ -59,6 +67,20 @@ pub(crate) fn examine(subject: &Subject) -> SmallFiles {
         best_efforts: remedy(),
     };
     SmallFiles { manifest, is_trusted, has_identity: identity.is_some(), files, report }
+}
+
+/// A MANIFEST that ends early looks like one that a crash has cut. What tells: there are tables that are newer than all
+/// it knows, and a table that it names, or the first log that it needs, is not there any more.
+fn missing_end(subject: &Subject, tree: &Tree) -> Option<String> {
+    let named = tree.tables();
+    let is_newer = |number: &&FileNumber| number.0 >= tree.next_file_number && !named.contains_key(number);
+    let newer = subject.tables.keys().find(is_newer)?;
+    let is_table_missing = named.keys().any(|number| !subject.tables.contains_key(number));
+    let log = tree.first_needed_log();
+    let is_log_missing = !subject.logs.contains_key(&log);
+    (is_table_missing || is_log_missing).then(|| {
+        format!("its end is missing: table {newer} is newer than all that it names, and what it names is not all there")
+    })
 }
 
 fn read_manifest(subject: &Subject, chosen: Option<FileNumber>) -> Manifest {
@@ -163,7 +185,9 @@ fn examine_identity(
 fn identity_of_tables(subject: &Subject) -> Option<String> {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for (number, present) in &subject.tables {
-        let Ok(file) = subject.files.open_random_access(&present.path, &RandomAccessOptions::default()) else { continue };
+        let Ok(file) = subject.files.open_random_access(&present.path, &RandomAccessOptions::default()) else {
+            continue;
+        };
         let order = InternalComparator::default();
         let mut params = TableReaderParams::new(file, Arc::clone(&subject.files), order);
         params.file_number = *number;
