@@ -7,6 +7,7 @@
 
 use crate::report::{Finding, Problem};
 use ferrock_base::Result;
+use ferrock_base::hash::hash128;
 use ferrock_format::blob_file::{
     BLOB_FILE_FOOTER_SIZE, BLOB_FILE_HEADER_SIZE, BLOB_RECORD_HEADER_SIZE, BlobFileFooter, BlobFileHeader,
     BlobRecordHeader,
@@ -21,10 +22,12 @@ use std::path::Path;
 pub(crate) struct BlobFacts {
     /// Family in the header; `None` when that is damaged.
     pub(crate) family: Option<u32>,
-    compression: Option<u8>,
-    /// Offset of the stored value -> size of the value, size of the record.
-    records: BTreeMap<u64, (u64, u64)>,
+    header: Option<BlobFileHeader>,
+    /// Offset of the stored value -> size of the value, size of the record, hash of the key.
+    records: BTreeMap<u64, (u64, u64, u64)>,
     pub(crate) findings: Vec<Finding>,
+    /// The header has what no header has.
+    pub(crate) needs_header: bool,
     /// The footer is damaged or missing.
     pub(crate) needs_footer: bool,
     /// Where the last intact record ends.
@@ -43,7 +46,14 @@ impl BlobFacts {
     fn of(bytes: &[u8]) -> Self {
         let mut facts = Self { records_end: BLOB_FILE_HEADER_SIZE as u64, ..Self::default() };
         match BlobFileHeader::decode(bytes) {
-            Ok(header) => (facts.family, facts.compression) = (Some(header.column_family_id), Some(header.compression)),
+            Ok(header) => {
+                (facts.family, facts.header) = (Some(header.column_family_id), Some(header));
+                if header.has_ttl || header.expiration_range != (0, 0) {
+                    let what = "the header has expirations, which only the retired stacked BlobDB wrote";
+                    facts.findings.push(Finding::at(Problem::Damaged, 0, what));
+                    facts.needs_header = true;
+                }
+            }
             Err(error) => facts.findings.push(Finding::of(&error)),
         }
         let footer_start = bytes.len().saturating_sub(BLOB_FILE_FOOTER_SIZE).max(BLOB_FILE_HEADER_SIZE);
@@ -76,7 +86,8 @@ impl BlobFacts {
                     let key = &bytes[position + BLOB_RECORD_HEADER_SIZE..value];
                     match header.verify_blob(key, &bytes[value..position + size]) {
                         Ok(()) => {
-                            self.records.insert(value as u64, (header.value_size, size as u64));
+                            let hash = hash128(key, 0).0;
+                            self.records.insert(value as u64, (header.value_size, size as u64, hash));
                             self.records_end = (position + size) as u64;
                         }
                         Err(error) => {
@@ -109,21 +120,34 @@ impl BlobFacts {
 
     /// Bytes of intact records.
     pub(crate) fn bytes(&self) -> u64 {
-        self.records.values().map(|(_, size)| size).sum()
+        self.records.values().map(|(_, size, _)| size).sum()
     }
 
-    /// The file with an intact footer behind its last intact record. Offsets of records stay.
-    pub(crate) fn with_footer(&self, mut bytes: Vec<u8>) -> Vec<u8> {
+    /// True when a file that a family refers to has to be written anew.
+    pub(crate) fn needs_mending(&self, family: u32) -> bool {
+        self.needs_footer || self.needs_header || self.family != Some(family)
+    }
+
+    /// The file with an intact header, and an intact footer behind its last intact record. Offsets of records stay.
+    pub(crate) fn mended(&self, mut bytes: Vec<u8>, family: u32) -> Vec<u8> {
         bytes.truncate(usize::try_from(self.records_end).unwrap_or(usize::MAX));
+        let compression = self.header.map_or(0, |header| header.compression);
+        let header =
+            BlobFileHeader { column_family_id: family, has_ttl: false, compression, expiration_range: (0, 0) }.encode();
+        if let Some(start) = bytes.get_mut(..header.len()) {
+            start.copy_from_slice(&header);
+        }
         let footer = BlobFileFooter { blob_count: self.count(), expiration_range: (0, 0) };
         bytes.extend_from_slice(&footer.encode());
         bytes
     }
 
-    /// The size of the record that a reference means, when it is intact.
-    pub(crate) fn record_of(&self, reference: &BlobReference) -> Option<u64> {
-        let (value_size, record_size) = self.records.get(&reference.offset)?;
-        let is_same = *value_size == reference.size_bytes && self.compression == Some(reference.compression);
+    /// The size of the record that the reference of a key means, when it is intact.
+    pub(crate) fn record_of(&self, key: &[u8], reference: &BlobReference) -> Option<u64> {
+        let (value_size, record_size, hash) = self.records.get(&reference.offset)?;
+        let is_same = *value_size == reference.size_bytes
+            && *hash == hash128(key, 0).0
+            && self.header.map(|header| header.compression) == Some(reference.compression);
         is_same.then_some(*record_size)
     }
 }

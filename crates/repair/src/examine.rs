@@ -157,14 +157,19 @@ impl Facts {
 }
 
 /// True when an entry is a reference to a blob that is not intact.
-pub(crate) fn is_broken(blobs: &BTreeMap<FileNumber, BlobFacts>, value_type: ValueType, value: &[u8]) -> bool {
-    value_type == ValueType::BlobIndex && intact_reference(blobs, value).is_none()
+pub(crate) fn is_broken(
+    blobs: &BTreeMap<FileNumber, BlobFacts>,
+    value_type: ValueType,
+    key: &[u8],
+    value: &[u8],
+) -> bool {
+    value_type == ValueType::BlobIndex && intact_reference(blobs, key, value).is_none()
 }
 
 /// The blob file, and the size of the record, of a reference to an intact blob.
-fn intact_reference(blobs: &BTreeMap<FileNumber, BlobFacts>, value: &[u8]) -> Option<(FileNumber, u64)> {
+fn intact_reference(blobs: &BTreeMap<FileNumber, BlobFacts>, key: &[u8], value: &[u8]) -> Option<(FileNumber, u64)> {
     let reference = BlobReference::decode(value).ok()?;
-    let size = blobs.get(&reference.file_number)?.record_of(&reference)?;
+    let size = blobs.get(&reference.file_number)?.record_of(key, &reference)?;
     Some((reference.file_number, size))
 }
 
@@ -303,7 +308,9 @@ impl<'a> Examiner<'a> {
     fn tell_garbage(&mut self, blobs: &BTreeMap<FileNumber, BlobFacts>) {
         for file in self.files.iter_mut().filter(|file| file.kind == FileKind::Blob) {
             let facts = blobs.get(&file.number);
-            if self.broken_blobs.contains(&file.number) || facts.is_none_or(|facts| facts.needs_footer) {
+            if self.broken_blobs.contains(&file.number)
+                || facts.is_none_or(|facts| facts.needs_footer || facts.needs_header)
+            {
                 continue;
             }
             for finding in file.findings.iter_mut().filter(|finding| finding.problem == Problem::Damaged) {
@@ -517,7 +524,7 @@ impl<'a> Examiner<'a> {
                     );
                     return Ok(());
                 }
-                if is_broken(&facts.blobs, entry.value_type, entry.value) {
+                if is_broken(&facts.blobs, entry.value_type, entry.key, entry.value) {
                     self.broken_blobs.extend(BlobReference::decode(entry.value).map(|reference| reference.file_number));
                     broken += 1;
                     return Ok(());
@@ -647,7 +654,7 @@ impl<'a> Counter<'a> {
 impl Visitor for Counter<'_> {
     fn entry(&mut self, key: ParsedInternalKey<'_>, value: &[u8]) -> std::result::Result<(), Error> {
         if key.value_type == ValueType::BlobIndex {
-            let Some((number, size)) = intact_reference(self.blobs, value) else {
+            let Some((number, size)) = intact_reference(self.blobs, key.user_key, value) else {
                 self.broken_blobs.extend(BlobReference::decode(value).map(|reference| reference.file_number));
                 self.broken.add(self.order, key);
                 return Ok(());

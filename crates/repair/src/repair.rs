@@ -253,12 +253,15 @@ impl Job<'_> {
         copy_file((self.files, from), (self.files, to), None, &WritableOptions::default()).map(|_| ())
     }
 
-    /// Gives footers to blob files that are needed and have none.
+    /// Gives headers and footers to blob files that are needed and whose own are damaged.
     fn mend_blobs(&mut self, families: &BTreeMap<u32, FamilyFacts>) -> Result<()> {
-        for number in referenced(families) {
-            let Some(facts) = self.facts.blobs.get(&number).filter(|facts| facts.needs_footer) else { continue };
-            let Some(present) = self.facts.subject.blobs.get(&number) else { continue };
-            let bytes = facts.with_footer(read_file(self.files, &present.path)?);
+        let tables = families.iter().flat_map(|(id, family)| family.tables.iter().map(move |table| (*id, table)));
+        let needed: BTreeMap<FileNumber, u32> =
+            tables.flat_map(|(id, table)| table.references.keys().map(move |number| (*number, id))).collect();
+        for (number, family) in needed {
+            let facts = self.facts.blobs.get(&number).filter(|facts| facts.needs_mending(family));
+            let (Some(facts), Some(present)) = (facts, self.facts.subject.blobs.get(&number)) else { continue };
+            let bytes = facts.mended(read_file(self.files, &present.path)?, family);
             let path = match self.copy {
                 Some(copy) => copy.join(file_name::blob(number)),
                 None => {

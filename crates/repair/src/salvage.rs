@@ -154,7 +154,7 @@ impl<'a> Salvage<'a> {
             let files = &self.facts.subject.files;
             logs::read(&**files, &present.path, *number, &mut |entry: LogEntry<'_>| {
                 if !self.facts.counts(*number, entry.family)
-                    || is_broken(&self.facts.blobs, entry.value_type, entry.value)
+                    || is_broken(&self.facts.blobs, entry.value_type, entry.key, entry.value)
                 {
                     return Ok(());
                 }
@@ -418,7 +418,7 @@ struct Copy<'a> {
 
 impl Visitor for Copy<'_> {
     fn entry(&mut self, key: ParsedInternalKey<'_>, value: &[u8]) -> Result<()> {
-        if is_broken(&self.facts.blobs, key.value_type, value) {
+        if is_broken(&self.facts.blobs, key.value_type, key.user_key, value) {
             return Ok(());
         }
         self.output.add(&key.encode(), value)
