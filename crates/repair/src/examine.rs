@@ -13,7 +13,7 @@ use crate::logs::{self, LogEntry};
 use crate::manifest::{Family, Manifest, Tree};
 use crate::report::{FileReport, Finding, KeyRange, Problem, Report, Use};
 use crate::subject::{Present, Subject};
-use crate::tables::{self, Span, Visitor};
+use crate::tables::{self, Reach, Span, Visitor};
 use crate::{remedies, small_files};
 use ferrock_base::{Error, FileNumber, InternalComparator, ParsedInternalKey, Result, SequenceNumber, ValueType};
 use ferrock_engine::{ColumnFamilyDescriptor, ColumnFamilyOptions, DbOptions};
@@ -640,7 +640,7 @@ struct Counter<'a> {
     broken_blobs: BTreeSet<FileNumber>,
     references: BTreeMap<FileNumber, (u64, u64)>,
     findings: Vec<Finding>,
-    ranges: Vec<(Option<Vec<u8>>, Option<Vec<u8>>)>,
+    ranges: Vec<Reach>,
 }
 
 impl<'a> Counter<'a> {
@@ -666,7 +666,7 @@ impl Visitor for Counter<'_> {
         Ok(())
     }
 
-    fn damage(&mut self, finding: Finding, range: (Option<Vec<u8>>, Option<Vec<u8>>)) {
+    fn damage(&mut self, finding: Finding, range: Reach) {
         self.findings.push(finding);
         self.ranges.push(range);
     }

@@ -63,7 +63,6 @@ pub(crate) struct Tree {
 /// What was read of a MANIFEST.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Manifest {
-    pub(crate) number: FileNumber,
     pub(crate) tree: Tree,
     /// The damage that ended the reading.
     pub(crate) error: Option<Error>,
@@ -75,8 +74,8 @@ pub(crate) struct Manifest {
 
 impl Manifest {
     /// Reads a MANIFEST; damage is in the result.
-    pub(crate) fn read(files: &dyn FileSystem, number: FileNumber, path: &Path, tables: &Files, blobs: &Files) -> Self {
-        let mut manifest = Self { number, ..Self::default() };
+    pub(crate) fn read(files: &dyn FileSystem, path: &Path, tables: &Files, blobs: &Files) -> Self {
+        let mut manifest = Self::default();
         manifest.tree.families.insert(0, Family::new(0, "default"));
         if let Err(error) = manifest.read_edits(files, path, tables, blobs) {
             manifest.error = Some(error);
@@ -106,7 +105,7 @@ impl Manifest {
                 }
             }
             if missing.is_empty() && missing_blobs.is_empty() {
-                // Of a state that others follow only the number is told, so that a long MANIFEST costs no copy per edit.
+                // Of a state that others follow only the number is told: a long MANIFEST costs no copy per edit.
                 self.complete_edits = self.edits;
             }
         }

@@ -3,7 +3,7 @@
 //! ```text
 //! 1 LOCK                              in place only: no other process has the database open
 //! 2 examine
-//! 3 write tables, blob footers        under new numbers; a blob file with a new footer replaces the old one by a rename
+//! 3 write tables, mend blob files     under new numbers; a mended blob file replaces the old one by a rename
 //! 4 write MANIFEST-N, IDENTITY        N is larger than every number; both are synced
 //! 5 link into lost/                   what the database does not need any more
 //! 6 CURRENT -> MANIFEST-N             by a rename: from here on the database is repaired

@@ -22,7 +22,7 @@ use crate::examine::{Facts, FamilyFacts, SALVAGED_FROM, TableFacts, is_broken};
 use crate::logs::{self, LogEntry};
 use crate::report::Finding;
 use crate::subject::Present;
-use crate::tables::{self, Span, Visitor};
+use crate::tables::{self, Reach, Span, Visitor};
 use ferrock_base::byte_text::to_bytes;
 use ferrock_base::clock::SystemClock;
 use ferrock_base::internal_key::{make_internal_key, sequence, trailer, user_key};
@@ -289,7 +289,7 @@ impl<'a> Salvage<'a> {
         }
         let mut output = self.begin(family, &origins)?;
         // Of two entries with the same key and number the one of the newer table counts.
-        sources.sort_by(|a, b| b.0.cmp(&a.0));
+        sources.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
         let mut last: Option<Vec<u8>> = None;
         loop {
             let positioned = sources.iter().enumerate().filter(|(_, (_, entries))| entries.valid());
@@ -424,7 +424,7 @@ impl Visitor for Copy<'_> {
         self.output.add(&key.encode(), value)
     }
 
-    fn damage(&mut self, _: Finding, _: (Option<Vec<u8>>, Option<Vec<u8>>)) {}
+    fn damage(&mut self, _: Finding, _: Reach) {}
 }
 
 fn builder_params(family: &FamilyFacts, options: &ColumnFamilyOptions) -> TableBuilderParams {

@@ -84,13 +84,12 @@ fn missing_end(subject: &Subject, tree: &Tree) -> Option<String> {
 }
 
 fn read_manifest(subject: &Subject, chosen: Option<FileNumber>) -> Manifest {
-    let present = chosen.and_then(|number| Some((number, subject.manifests.get(&number)?)));
-    let Some((number, present)) = present else {
+    let Some(present) = chosen.and_then(|number| subject.manifests.get(&number)) else {
         let mut manifest = Manifest::default();
         manifest.tree.families.insert(0, Family::new(0, "default"));
         return manifest;
     };
-    let mut manifest = Manifest::read(&*subject.files, number, &present.path, &subject.tables, &subject.blobs);
+    let mut manifest = Manifest::read(&*subject.files, &present.path, &subject.tables, &subject.blobs);
     if manifest.error.is_none() && manifest.edits == 0 {
         manifest.error = Some(ferrock_base::Error::corruption("the MANIFEST has no whole record"));
     }

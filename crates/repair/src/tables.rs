@@ -23,13 +23,16 @@ use ferrock_table::{BlockTable, Table, TableReadOptions, TableReaderParams};
 use ferrock_vfs::RandomAccessOptions;
 use std::sync::Arc;
 
+/// First and last user key that something may concern; `None`: all before, or behind.
+pub(crate) type Reach = (Option<Vec<u8>>, Option<Vec<u8>>);
+
 /// Sees the entries of a table.
 pub(crate) trait Visitor {
     /// An intact entry: an internal key behind all before it, and its value.
     fn entry(&mut self, key: ParsedInternalKey<'_>, value: &[u8]) -> Result<()>;
 
     /// Damage, and the user keys (from, to) that may be lost by it.
-    fn damage(&mut self, finding: Finding, range: (Option<Vec<u8>>, Option<Vec<u8>>));
+    fn damage(&mut self, finding: Finding, range: Reach);
 }
 
 /// Opens a table to look at it; its properties are read first, as they name the comparator.
