@@ -9,13 +9,14 @@
 //! found out from their keys.
 
 use crate::blobs::BlobFacts;
+use crate::facts::{Facts, FamilyFacts, SALVAGED_FROM, TableFacts, intact_reference, is_broken};
 use crate::logs::{self, LogEntry};
 use crate::manifest::{Family, Manifest, Tree};
-use crate::report::{FileReport, Finding, KeyRange, Problem, Report, Use};
+use crate::report::{FileReport, Finding, KeyRange, Problem, Report, Use, file_report, missing_report};
 use crate::subject::{Present, Subject};
 use crate::tables::{self, Reach, Span, Visitor};
 use crate::{remedies, small_files};
-use ferrock_base::{Error, FileNumber, InternalComparator, ParsedInternalKey, Result, SequenceNumber, ValueType};
+use ferrock_base::{Error, FileNumber, InternalComparator, ParsedInternalKey, Result, ValueType};
 use ferrock_engine::{ColumnFamilyDescriptor, ColumnFamilyOptions, DbOptions};
 use ferrock_format::blob_index::BlobReference;
 use ferrock_format::file_name::{self, FileKind};
@@ -24,9 +25,6 @@ use ferrock_format::version_edit::NewFile;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
-
-/// Property of a table that a repair wrote: the names of the files whose entries it has, with commas between them.
-pub(crate) const SALVAGED_FROM: &[u8] = b"ferrock.salvaged-from";
 
 /// How far an examination is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,69 +106,6 @@ impl<'a> Examination<'a> {
         let done = ExaminationProgress { bytes_done: 0, bytes };
         Examiner::new(subject, self.progress, done).run()
     }
-}
-
-/// What is known of a table.
-#[derive(Clone, Debug)]
-pub(crate) struct TableFacts {
-    pub(crate) number: FileNumber,
-    pub(crate) present: Present,
-    pub(crate) recorded: Option<NewFile>,
-    pub(crate) properties: Arc<TableProperties>,
-    pub(crate) span: Span,
-    /// Intact entries that refer to each blob file, and the bytes of their records.
-    pub(crate) references: BTreeMap<FileNumber, (u64, u64)>,
-    /// It must be written anew.
-    pub(crate) is_damaged: bool,
-}
-
-/// A family and its tables.
-#[derive(Clone, Debug)]
-pub(crate) struct FamilyFacts {
-    pub(crate) family: Family,
-    pub(crate) order: InternalComparator,
-    pub(crate) tables: Vec<TableFacts>,
-    /// The levels in the MANIFEST count.
-    pub(crate) trusts_levels: bool,
-}
-
-/// Everything that was found.
-pub(crate) struct Facts {
-    pub(crate) subject: Subject,
-    pub(crate) report: Report,
-    pub(crate) tree: Tree,
-    pub(crate) is_trusted: bool,
-    pub(crate) families: BTreeMap<u32, FamilyFacts>,
-    pub(crate) blobs: BTreeMap<FileNumber, BlobFacts>,
-    /// Logs whose entries count, in order.
-    pub(crate) logs: Vec<FileNumber>,
-    pub(crate) last_sequence: SequenceNumber,
-    /// IDENTITY is there and is that of the database.
-    pub(crate) has_identity: bool,
-}
-
-impl Facts {
-    /// True for an entry of a log that is not in a table already, as far as the MANIFEST tells.
-    pub(crate) fn counts(&self, log: FileNumber, family: u32) -> bool {
-        self.families.get(&family).is_some_and(|facts| !self.is_trusted || log >= facts.family.log_number)
-    }
-}
-
-/// True when an entry is a reference to a blob that is not intact.
-pub(crate) fn is_broken(
-    blobs: &BTreeMap<FileNumber, BlobFacts>,
-    value_type: ValueType,
-    key: &[u8],
-    value: &[u8],
-) -> bool {
-    value_type == ValueType::BlobIndex && intact_reference(blobs, key, value).is_none()
-}
-
-/// The blob file, and the size of the record, of a reference to an intact blob.
-fn intact_reference(blobs: &BTreeMap<FileNumber, BlobFacts>, key: &[u8], value: &[u8]) -> Option<(FileNumber, u64)> {
-    let reference = BlobReference::decode(value).ok()?;
-    let size = blobs.get(&reference.file_number)?.record_of(key, &reference)?;
-    Some((reference.file_number, size))
 }
 
 struct Examiner<'a> {
@@ -608,26 +543,6 @@ fn family_for(properties: &TableProperties, name: &str, families: &BTreeMap<u32,
         .ok()
         .filter(|id| !families.contains_key(id) && *id < i32::MAX as u32)
         .unwrap_or(0)
-}
-
-pub(crate) fn file_report(present: &Present, kind: FileKind, number: FileNumber, used: Use) -> FileReport {
-    FileReport {
-        path: present.path.clone(),
-        kind,
-        number,
-        size_bytes: Some(present.size_bytes),
-        used,
-        family: None,
-        level: None,
-        intact_entries: 0,
-        findings: Vec::new(),
-    }
-}
-
-pub(crate) fn missing_report(path: std::path::PathBuf, kind: FileKind, number: FileNumber) -> FileReport {
-    let present = Present { path, size_bytes: 0 };
-    let finding = Finding::new(Problem::Missing, "the file is missing");
-    FileReport { size_bytes: None, findings: vec![finding], ..file_report(&present, kind, number, Use::Needed) }
 }
 
 /// Counts what is intact in a table.

@@ -35,6 +35,7 @@
 //! | `logs.rs` | the intact entries of a log, record by record |
 //! | `small_files.rs` | CURRENT, MANIFEST, IDENTITY, OPTIONS |
 //! | `remedies.rs` | what each way to mend keeps and loses |
+//! | `facts.rs` | what was found, in the form that a repair goes by |
 //! | `examine.rs` | all of them together: the report, and the facts that a repair goes by |
 //! | `salvage.rs` | tables from the intact entries of damaged tables, of logs, and of tables whose order is unknown |
 //! | `repair.rs` | the steps of a repair, and what a crash leaves after each |
@@ -45,6 +46,7 @@
 
 mod blobs;
 mod examine;
+mod facts;
 mod logs;
 mod manifest;
 mod remedies;

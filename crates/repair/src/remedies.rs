@@ -1,6 +1,6 @@
 //! What each way to mend the database keeps and loses.
 
-use crate::examine::Facts;
+use crate::facts::Facts;
 use crate::report::{KeyRange, Remedy, Use};
 use ferrock_base::internal_key::user_key;
 use ferrock_format::file_name::FileKind;

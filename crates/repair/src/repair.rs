@@ -15,7 +15,8 @@
 //!
 //! Into a copy: the same, with all that is kept copied into a new directory first; the source is only read.
 
-use crate::examine::{Examination, Facts, FamilyFacts, TableFacts};
+use crate::examine::Examination;
+use crate::facts::{Facts, FamilyFacts, TableFacts};
 use crate::report::Report;
 use crate::salvage::{Salvage, largest_sequence};
 use ferrock_base::random::Random;

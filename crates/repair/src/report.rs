@@ -1,5 +1,6 @@
 //! What an examination tells.
 
+use crate::subject::Present;
 use ferrock_base::{Error, FileNumber};
 use ferrock_format::file_name::FileKind;
 use std::fmt;
@@ -217,4 +218,26 @@ impl Report {
     pub fn file(&self, name: &str) -> Option<&FileReport> {
         self.files.iter().find(|file| file.path.file_name().is_some_and(|own| own == name))
     }
+}
+
+/// The report of a file that is there, and in which nothing was found yet.
+pub(crate) fn file_report(present: &Present, kind: FileKind, number: FileNumber, used: Use) -> FileReport {
+    FileReport {
+        path: present.path.clone(),
+        kind,
+        number,
+        size_bytes: Some(present.size_bytes),
+        used,
+        family: None,
+        level: None,
+        intact_entries: 0,
+        findings: Vec::new(),
+    }
+}
+
+/// The report of a file that the database needs.
+pub(crate) fn missing_report(path: PathBuf, kind: FileKind, number: FileNumber) -> FileReport {
+    let present = Present { path, size_bytes: 0 };
+    let finding = Finding::new(Problem::Missing, "the file is missing");
+    FileReport { size_bytes: None, findings: vec![finding], ..file_report(&present, kind, number, Use::Needed) }
 }

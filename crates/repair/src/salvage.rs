@@ -11,14 +11,14 @@
 //! established: tables that overlap in keys and in sequence numbers are merged, again and again until none do.
 //!
 //! Then, too, a log may have entries that were flushed already. A flush joins merge operands, so that they would count
-//! twice. Left out of the log are: entries of a key that are not newer than its newest entry in a table; and, where that
-//! entry has lost its sequence number to a compaction, entries up to the family's newest flush, unless the oldest of
+//! twice. Left out of the log are: entries of a key that are not newer than its newest entry in a table; and, where
+//! that entry has lost its sequence number to a compaction, entries up to the family's newest flush, unless the oldest of
 //! them is no merge operand, as the log tells the whole value then.
 //!
 //! Every table that is written names the files it has its entries from ([`SALVAGED_FROM`]): a repair that is run again
 //! after a crash leaves it out as long as these are there, so that no merge operand counts twice.
 
-use crate::examine::{Facts, FamilyFacts, SALVAGED_FROM, TableFacts, is_broken};
+use crate::facts::{Facts, FamilyFacts, SALVAGED_FROM, TableFacts, is_broken};
 use crate::logs::{self, LogEntry};
 use crate::report::Finding;
 use crate::subject::Present;

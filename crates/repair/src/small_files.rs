@@ -1,8 +1,7 @@
 //! CURRENT, the MANIFEST it names, IDENTITY and OPTIONS.
 
-use crate::examine::{file_report, missing_report};
 use crate::manifest::{Family, Manifest, Tree};
-use crate::report::{FileReport, Finding, Problem, Remedy, Report, Use};
+use crate::report::{FileReport, Finding, Problem, Remedy, Report, Use, file_report, missing_report};
 use crate::subject::{Present, Subject};
 use ferrock_base::{FileNumber, InternalComparator};
 use ferrock_format::current_file::{self, MAX_SIZE_BYTES};

@@ -173,7 +173,7 @@ fn check_repair(files: &MemoryFileSystem, report: &Report, before: &World, kind:
     let missing_log = missing_log || (kind == FileKind::Log && is_torn);
     let unexplained = unexplained(report, before, &after);
     assert!(unexplained.is_empty() || missing_log, "{what}: {unexplained:?}\n{report:#?}\n{done:#?}");
-    let again = super::world::examine(files);
+    let again = examine(files);
     assert!(!again.is_damaged(), "{what}: {again:#?}");
     assert_same(&use_it(files, PATH), &after, what);
 }
