@@ -22,11 +22,12 @@ use std::path::Path;
 
 const LIST: &str = "docs/public-api/ferrock.txt";
 /// Crates of the interface, and the paths by which programs name them.
-const CRATES: [(&str, &str); 7] = [
+const CRATES: [(&str, &str); 8] = [
     ("ferrock", "ferrock"),
     ("ferrock_backup", "ferrock::backup"),
     ("ferrock_indexed_batch", "ferrock::indexed_batch"),
     ("ferrock_metrics", "ferrock::metrics"),
+    ("ferrock_repair", "ferrock::repair"),
     ("ferrock_replay", "ferrock::replay"),
     ("ferrock_ttl", "ferrock::ttl"),
     ("ferrock_wide", "ferrock::wide"),
@@ -54,6 +55,8 @@ pub(crate) fn run_task(arguments: &[String]) -> Outcome {
         "ferrock-indexed-batch",
         "-p",
         "ferrock-metrics",
+        "-p",
+        "ferrock-repair",
         "-p",
         "ferrock-replay",
         "-p",

@@ -6,6 +6,7 @@ use crate::handle::{borrow, give, take};
 use crate::memory;
 use crate::memory::null_handle;
 use crate::options::rocksdb_options_t;
+use ferrock::repair::Repair;
 use ferrock::ttl::{TtlDb, WeakTtlDb};
 use ferrock::{ColumnFamily, Db, DbOptions, Error, ErrorKind, EventListener, Result};
 use ferrock_format::file_name::{self, FileKind};
@@ -104,6 +105,16 @@ c_fallible! {
         // SAFETY: the contract.
         let (options, path) = unsafe { (borrow(options, "options")?, memory::path(name)?) };
         Db::destroy(path, &options.db).map_err(lock_error)
+    }
+
+    /// Salvages what is intact of a database that is not open, and writes a new MANIFEST; what is replaced goes to
+    /// `lost/`. The options are those of every column family.
+    fn rocksdb_repair_db(options: *const rocksdb_options_t, name: *const c_char) {
+        // SAFETY: the contract.
+        let (options, path) = unsafe { (borrow(options, "options")?, memory::path(name)?) };
+        let family = options.family_to_open()?;
+        let repair = Repair::new(options.db.clone()).families(vec![("default".to_owned(), family.clone())]);
+        repair.unknown_families(family).run(path).map(|_| ()).map_err(lock_error)
     }
 }
 

@@ -5,6 +5,7 @@
 //! demo/       load, kill -9, recover, verify, compact     digest/     the content of a database, as hashes
 //! compact_worker.rs  compactions for a database of another process
 //! backup.rs   backups: making, listing, verifying, removing, restoring
+//! doctor.rs   what is damaged, and its repair
 //! checkpoint.rs  a copy in a directory of its own     explain_config/  what an option set means
 //! inspect.rs  a page to look at a database            top/        the same in a terminal
 //! plan/       what a database will cost, by simulation      traces.rs  what was asked of one, told and asked again
@@ -24,6 +25,7 @@ mod checkpoint;
 mod compact_worker;
 mod demo;
 mod digest;
+mod doctor;
 mod explain_config;
 mod failure;
 mod hex;
@@ -57,6 +59,8 @@ Examples:
                                           a copy that opens by itself, of hard links where that is possible
   ferrock restore /backups /var/lib/app/db
                                           restore the newest one
+  ferrock doctor /var/lib/app/db          what is damaged, and what each way to mend it would lose
+  ferrock repair /var/lib/app/db          salvage what is intact
   ferrock inspect /var/lib/app/db         look at levels, files, memory, options and LOG in a browser
   ferrock top http://127.0.0.1:8080/      the same in a terminal, of a process that serves its numbers
   ferrock explain-config /var/lib/app/db --data 500GB --memory 16GB
@@ -92,6 +96,10 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Print count, bytes and SHA-256 of everything a database holds, without writing to it.
     Digest(digest::DigestArgs),
+    /// Say file by file what is damaged, and what each way to mend it would lose, without writing to it.
+    Doctor(doctor::DoctorArgs),
+    /// Salvage what is intact of a damaged database, in place or into a copy.
+    Repair(doctor::RepairArgs),
     /// Copy a database to a directory that opens by itself.
     Checkpoint(checkpoint::CheckpointArgs),
     /// Add a backup of a database to a directory of backups.
@@ -144,6 +152,8 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Demo(args) => demo::run(&args),
         Command::Digest(args) => digest::run(&args),
+        Command::Doctor(args) => doctor::doctor(&args),
+        Command::Repair(args) => doctor::repair(&args),
         Command::Checkpoint(args) => checkpoint::run(&args),
         Command::Backup(args) => backup::backup(&args),
         Command::Backups(args) => backup::backups(&args),

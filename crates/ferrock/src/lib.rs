@@ -20,12 +20,13 @@
 //! | see how it is doing | [`Db::metrics`]; for Prometheus: `metrics` (feature `metrics`, on by default) |
 //! | copy it while it runs | `backup` (feature `backup`, on by default) |
 //! | write down what it is asked, and ask it again | [`Db::start_trace`]; `replay` (feature `replay`, on by default) |
+//! | find and mend damage | `repair` (feature `repair`, on by default) |
 //! | forget what is old | `ttl` (feature `ttl`, on by default) |
 //! | store typed rows of wide partitions | `wide` (feature `wide`, on by default) |
 //!
-//! Features, all on by default: `wide`; `metrics`; `backup`; `replay`; `ttl`; `indexed-batch`; `io-uring`, sets of
-//! reads by one call of the kernel on Linux; and an algorithm of compression each: `bzip2`, `lz4`, `snappy`, `zlib`,
-//! `zstd`. A block, a log or an option that needs an algorithm which was left out is refused with
+//! Features, all on by default: `wide`; `metrics`; `backup`; `repair`; `replay`; `ttl`; `indexed-batch`; `io-uring`,
+//! sets of reads by one call of the kernel on Linux; and an algorithm of compression each: `bzip2`, `lz4`, `snappy`,
+//! `zlib`, `zstd`. A block, a log or an option that needs an algorithm which was left out is refused with
 //! [`ErrorKind::NotSupported`] or
 //! [`ErrorKind::InvalidArgument`]; the error names the feature.
 //!
@@ -46,6 +47,8 @@ pub use ferrock_metrics as metrics;
 pub use ferrock_replay as replay;
 #[cfg(feature = "ttl")]
 pub use ferrock_ttl as ttl;
+#[cfg(feature = "repair")]
+pub use ferrock_repair as repair;
 #[cfg(feature = "wide")]
 pub use ferrock_wide as wide;
 

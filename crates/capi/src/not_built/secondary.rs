@@ -1,4 +1,4 @@
-//! Databases that follow another, and repair.
+//! Databases that follow another.
 
 use super::not_built;
 use crate::db::rocksdb_t;
@@ -10,7 +10,6 @@ not_built! {
     fn rocksdb_open_as_secondary(
         options: *const rocksdb_options_t, name: *const c_char, secondary_path: *const c_char,
     ) -> *mut rocksdb_t = error;
-    fn rocksdb_repair_db(options: *const rocksdb_options_t, name: *const c_char) = error;
     fn rocksdb_open_as_secondary_column_families(
         options: *const rocksdb_options_t, name: *const c_char, secondary_path: *const c_char,
         num_column_families: c_int, column_family_names: *const *const c_char,

@@ -76,6 +76,11 @@ fn ttl() {
 }
 
 #[test]
+fn repairs() {
+    check("repairs");
+}
+
+#[test]
 fn maintenance() {
     check("maintenance");
 }

@@ -110,6 +110,13 @@ pub(crate) const COMMANDS: &[CommandInfo] = &[
         "print the records of a log file",
         &["walfile", "header", "print_value", "write_committed"],
     ),
+    command(
+        "repair",
+        (0, 0),
+        "",
+        "salvage what is intact, and write a new MANIFEST; the rest goes to lost/",
+        &["verbose"],
+    ),
     command("checkpoint", (0, 0), "", "copy the database to --checkpoint_dir", &["checkpoint_dir"]),
     command("backup", (0, 0), "", "add a backup of the database to a directory of backups", BACKUP),
     command("restore", (0, 0), "", "restore the newest backup of a directory into --db, over what is there", BACKUP),

@@ -3,6 +3,7 @@
 use crate::arguments::Request;
 use crate::database::{directory, open_for_reading, open_for_writing};
 use crate::{Failure, Result};
+use ferrock::repair::Repair;
 use ferrock::{ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions};
 use ferrock_format::file_name;
 use std::io::Write;
@@ -55,6 +56,17 @@ pub(super) fn check_consistency(request: &Request, out: &mut dyn Write) -> Resul
     }
     if !problems.is_empty() {
         return Err(Failure::Data(format!("Corruption: {}", problems.join("; "))));
+    }
+    writeln!(out, "OK")?;
+    Ok(())
+}
+
+/// Needs no MANIFEST, so nothing is opened.
+pub(super) fn repair(request: &Request, out: &mut dyn Write) -> Result<()> {
+    let directory = directory(request)?;
+    let report = Repair::new(DbOptions::default()).run(&directory)?;
+    for range in report.found.repair.lost.iter().filter(|_| request.is_set("verbose")) {
+        writeln!(out, "lost in {range}")?;
     }
     writeln!(out, "OK")?;
     Ok(())

@@ -36,6 +36,7 @@ pub(crate) fn run(request: &Request, out: &mut dyn Write) -> Result<()> {
         "list_column_families" => admin::list_column_families(request, out),
         "create_column_family" => admin::create_column_family(request, out),
         "drop_column_family" => admin::drop_column_family(request, out),
+        "repair" => admin::repair(request, out),
         "checkpoint" => backup::checkpoint(request, out),
         "backup" => backup::backup(request, out),
         "restore" => backup::restore(request, out),

@@ -29,7 +29,7 @@ impl BlockSource for FileSource {
 }
 
 /// The edits of a MANIFEST, one committed group after the other.
-pub(super) struct ManifestReader<'a> {
+pub struct ManifestReader<'a> {
     file_system: &'a dyn FileSystem,
     path: PathBuf,
     reader: LogReader<FileSource>,
@@ -38,7 +38,11 @@ pub(super) struct ManifestReader<'a> {
 }
 
 impl<'a> ManifestReader<'a> {
-    pub(super) fn open(file_system: &'a dyn FileSystem, path: &Path) -> Result<Self> {
+    /// Begins at the first record of the MANIFEST at `path`.
+    ///
+    /// # Errors
+    /// Those of opening the file.
+    pub fn open(file_system: &'a dyn FileSystem, path: &Path) -> Result<Self> {
         let file = file_system.open_sequential(path, &SequentialOptions::default())?;
         Ok(Self {
             file_system,
@@ -51,7 +55,11 @@ impl<'a> ManifestReader<'a> {
 
     /// The next edits that count together, with the offset of the record that completed them. `None` at the end; a
     /// record or a group that the end of the file cuts off was never committed and is passed over.
-    pub(super) fn next_edits(&mut self) -> Result<Option<(u64, Vec<VersionEdit>)>> {
+    ///
+    /// # Errors
+    /// `Corruption`, with file and offset, for damage that no crash leaves; the error of a read. No later call is
+    /// meaningful then.
+    pub fn next_edits(&mut self) -> Result<Option<(u64, Vec<VersionEdit>)>> {
         loop {
             let (offset, edit) = match self.reader.read_record(&mut self.scratch)? {
                 LogEvent::Record { physical_offset, data } => {

@@ -30,6 +30,7 @@ mod tests;
 
 pub use copying::ManifestToCopy;
 pub use family::FamilyToOpen;
+pub use manifest_reader::ManifestReader;
 pub use recover::{RecoverMode, list_column_families};
 
 use super::{ReleaseObserver, Version};

@@ -1,0 +1,14 @@
+//! Damage, what an examination says of it, and what a repair makes of it.
+//!
+//! ```text
+//! world.rs     a database of tables, blob files, logs and families, and what it holds
+//! damage.rs    every file, damaged in every way: the report names it, and the repair keeps what the report said
+//! crashes.rs   a crash at every file operation of a repair
+//! ```
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod crashes;
+mod damage;
+mod world;

@@ -1,0 +1,145 @@
+//! A database of tables at several levels, blob files, logs and families, and what it holds.
+
+use super::common::{Contents, rows_of};
+use ferrock::options::MergeOperator;
+use ferrock::repair::{Examination, Repair, Report};
+use ferrock::{ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, ReadOptions, WriteOptions};
+use ferrock_base::merge::StringAppend;
+use ferrock_base::random::Random;
+use ferrock_vfs::{FileSystem, MemoryFileSystem};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+pub(crate) const PATH: &str = "/data/db";
+pub(crate) type World = BTreeMap<String, Contents>;
+
+pub(crate) fn family(blobs: bool) -> ColumnFamilyOptions {
+    let mut family = ColumnFamilyOptions::default();
+    let operator: Arc<dyn MergeOperator> = Arc::new(StringAppend::new(","));
+    family.merge_operator = Some(operator);
+    family.disable_auto_compactions = true;
+    (family.enable_blob_files, family.min_blob_size) = (blobs, 60);
+    family.table.block_size = 256;
+    family
+}
+
+fn options_of(name: &str) -> ColumnFamilyOptions {
+    family(name == "blobs")
+}
+
+pub(crate) fn db_options(files: &MemoryFileSystem) -> DbOptions {
+    let mut options = DbOptions::default();
+    options.components.file_system = Some(Arc::new(files.clone()));
+    options
+}
+
+/// A closed database of three families: tables at level 0 and the last, and two logs that hold something.
+pub(crate) fn filled(seed: u64) -> (MemoryFileSystem, World) {
+    let files = MemoryFileSystem::new();
+    files.create_dir_all(Path::new("/data")).unwrap();
+    files.sync_dir(Path::new("/")).unwrap();
+    let mut random = Random::new(seed);
+    let mut options = db_options(&files);
+    (options.create_if_missing, options.create_missing_column_families) = (true, true);
+    options.avoid_flush_during_shutdown = true;
+    options.avoid_flush_during_recovery = true;
+    let names = ["default", "blobs", "third"];
+    let families = names.map(|name| (name.to_owned(), options_of(name))).into();
+    let (db, families) = Db::open_cf(PATH, options, families).unwrap();
+    for round in 0..5_u64 {
+        for family in &families {
+            for _ in 0..40 {
+                let key = format!("key{:03}", random.below(120)).into_bytes();
+                let value = vec![b'a' + random.below(26) as u8; 1 + random.below(120) as usize];
+                let write = WriteOptions::default();
+                match random.below(12) {
+                    0 => db.delete_cf(family, &key, &write).unwrap(),
+                    1 | 2 => db.merge_cf(family, &key, &value[..value.len().min(9)], &write).unwrap(),
+                    3 if round != 4 => {
+                        let end = [&key[..], b"~"].concat();
+                        db.delete_range_cf(family, &key, &end, &write).unwrap();
+                    }
+                    _ => db.put_cf(family, &key, &value, &write).unwrap(),
+                }
+            }
+        }
+        if round < 3 {
+            db.flush_cfs(&families, &FlushOptions::default()).unwrap();
+        }
+        if round == 1 {
+            for family in &families {
+                db.compact_range_cf(family, None, None, &CompactRangeOptions::default()).unwrap();
+            }
+        }
+        // One family is flushed alone, so that a log is needed by the others only.
+        if round == 3 {
+            db.flush_cfs(&families[..1], &FlushOptions::default()).unwrap();
+        }
+    }
+    db.sync_wal().unwrap();
+    let world = contents(&db, &families);
+    drop(families);
+    drop(db);
+    (files, world)
+}
+
+fn contents(db: &Db, families: &[ferrock::ColumnFamily]) -> World {
+    let rows = |family| rows_of(db.iter_cf(family, &ReadOptions::default()));
+    families.iter().map(|family| (family.name().to_owned(), rows(family))).collect()
+}
+
+/// What a database holds that is opened without writing.
+pub(crate) fn contents_at(files: &MemoryFileSystem, path: &str) -> ferrock::Result<World> {
+    let options = db_options(files);
+    let names = Db::list_column_families(path, &options)?;
+    let families = names.into_iter().map(|name| (name.clone(), options_of(&name))).collect();
+    let (db, families) = Db::open_read_only(path, options, Some(families))?;
+    Ok(contents(&db, &families))
+}
+
+/// Opens for writing, writes, flushes, compacts, and reads again: what a repair made is a database like any other.
+pub(crate) fn use_it(files: &MemoryFileSystem, path: &str) -> World {
+    let options = db_options(files);
+    let names = Db::list_column_families(path, &options).unwrap();
+    let families = names.into_iter().map(|name| (name.clone(), options_of(&name))).collect();
+    let (db, families) = Db::open_cf(path, options, families).unwrap();
+    let before = contents(&db, &families);
+    for family in &families {
+        db.put_cf(family, b"written later", b"1", &WriteOptions::default()).unwrap();
+        db.delete_cf(family, b"written later", &WriteOptions::default()).unwrap();
+    }
+    db.flush_cfs(&families, &FlushOptions::default()).unwrap();
+    for family in &families {
+        db.compact_range_cf(family, None, None, &CompactRangeOptions::default()).unwrap();
+    }
+    assert_same(&contents(&db, &families), &before, "a compaction changes nothing");
+    before
+}
+
+fn descriptors() -> Vec<(String, ColumnFamilyOptions)> {
+    ["default", "blobs", "third"].map(|name| (name.to_owned(), options_of(name))).into()
+}
+
+pub(crate) fn examine(files: &MemoryFileSystem) -> Report {
+    Examination::new(db_options(files)).families(descriptors()).run(PATH).unwrap()
+}
+
+pub(crate) fn repair(files: &MemoryFileSystem) -> ferrock::Result<ferrock::repair::RepairReport> {
+    Repair::new(db_options(files)).families(descriptors()).run(PATH)
+}
+
+/// Compares, and shows only what differs.
+pub(crate) fn assert_same(found: &World, expected: &World, what: &str) {
+    let families = found.keys().chain(expected.keys());
+    let none = Contents::new();
+    let text = |value: Option<&Vec<u8>>| value.map(|value| value.escape_ascii().to_string());
+    for family in families {
+        let (found, expected) = (found.get(family).unwrap_or(&none), expected.get(family).unwrap_or(&none));
+        for key in found.keys().chain(expected.keys()) {
+            let (found, expected) = (text(found.get(key)), text(expected.get(key)));
+            assert_eq!(found, expected, "{what}: {family}, {}", key.escape_ascii());
+        }
+    }
+    assert_eq!(found.len(), expected.len(), "{what}: families");
+}

@@ -1,0 +1,86 @@
+//! What an examination found, in the form that a repair goes by.
+//!
+//! Invariant: what is intact here is what a salvage finds intact, as both decide by [`is_broken`] and
+//! [`Facts::counts`].
+
+use crate::blobs::BlobFacts;
+use crate::manifest::{Family, Tree};
+use crate::report::Report;
+use crate::subject::{Present, Subject};
+use crate::tables::Span;
+use ferrock_base::{FileNumber, InternalComparator, SequenceNumber, ValueType};
+use ferrock_format::blob_index::BlobReference;
+use ferrock_format::properties::TableProperties;
+use ferrock_format::version_edit::NewFile;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Property of a table that a repair wrote: the names of the files whose entries it has, with commas between them.
+pub(crate) const SALVAGED_FROM: &[u8] = b"ferrock.salvaged-from";
+
+/// What is known of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct TableFacts {
+    pub(crate) number: FileNumber,
+    pub(crate) present: Present,
+    pub(crate) recorded: Option<NewFile>,
+    pub(crate) properties: Arc<TableProperties>,
+    pub(crate) span: Span,
+    /// Intact entries that refer to each blob file, and the bytes of their records.
+    pub(crate) references: BTreeMap<FileNumber, (u64, u64)>,
+    /// It must be written anew.
+    pub(crate) is_damaged: bool,
+}
+
+/// A family and its tables.
+#[derive(Clone, Debug)]
+pub(crate) struct FamilyFacts {
+    pub(crate) family: Family,
+    pub(crate) order: InternalComparator,
+    pub(crate) tables: Vec<TableFacts>,
+    /// The levels in the MANIFEST count.
+    pub(crate) trusts_levels: bool,
+}
+
+/// Everything that was found.
+pub(crate) struct Facts {
+    pub(crate) subject: Subject,
+    pub(crate) report: Report,
+    pub(crate) tree: Tree,
+    pub(crate) is_trusted: bool,
+    pub(crate) families: BTreeMap<u32, FamilyFacts>,
+    pub(crate) blobs: BTreeMap<FileNumber, BlobFacts>,
+    /// Logs whose entries count, in order.
+    pub(crate) logs: Vec<FileNumber>,
+    pub(crate) last_sequence: SequenceNumber,
+    /// IDENTITY is there and is that of the database.
+    pub(crate) has_identity: bool,
+}
+
+impl Facts {
+    /// True for an entry of a log that is not in a table already, as far as the MANIFEST tells.
+    pub(crate) fn counts(&self, log: FileNumber, family: u32) -> bool {
+        self.families.get(&family).is_some_and(|facts| !self.is_trusted || log >= facts.family.log_number)
+    }
+}
+
+/// True when an entry is a reference to a blob that is not intact.
+pub(crate) fn is_broken(
+    blobs: &BTreeMap<FileNumber, BlobFacts>,
+    value_type: ValueType,
+    key: &[u8],
+    value: &[u8],
+) -> bool {
+    value_type == ValueType::BlobIndex && intact_reference(blobs, key, value).is_none()
+}
+
+/// The blob file, and the size of the record, of a reference to an intact blob.
+pub(crate) fn intact_reference(
+    blobs: &BTreeMap<FileNumber, BlobFacts>,
+    key: &[u8],
+    value: &[u8],
+) -> Option<(FileNumber, u64)> {
+    let reference = BlobReference::decode(value).ok()?;
+    let size = blobs.get(&reference.file_number)?.record_of(key, &reference)?;
+    Some((reference.file_number, size))
+}
