@@ -100,9 +100,9 @@ use ferrock_tree::places::TablePaths;
 use ferrock_tree::table_cache::{MutableTableCacheParams, TableCache, TableCacheParams};
 use ferrock_tree::version::{Version, VersionSet};
 use ferrock_vfs::{IoPriority, RandomAccessOptions, ReadContext};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLockReadGuard};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub use async_get::GetAsync;
 pub use async_multi_get::MultiGetAsync;
@@ -114,6 +114,7 @@ pub use interface::{Db, WeakDb};
 pub use live_file::LiveFile;
 pub use multi_scan::{MultiScan, ScanRange, ScanRow};
 pub use open::ColumnFamilyDescriptor;
+use open::Secondary;
 pub(crate) use open::file_system_of;
 pub use open_and_compact::{
     CompactionServiceOptionsOverride, OpenAndCompactOptions, TableOverride, failed_compaction_result, open_and_compact,
@@ -146,6 +147,8 @@ pub(crate) struct DbCore {
     /// Has its own lock, which is a leaf.
     pub(crate) seqno_times: SeqnoTimes,
     pub(crate) wakeups: wakeups::Wakeups,
+    /// Set where the database follows another process's.
+    pub(crate) secondary: OnceLock<Secondary>,
 }
 
 impl DbCore {
@@ -245,6 +248,11 @@ impl DbCore {
     #[inline]
     pub(crate) fn visible(&self) -> SequenceNumber {
         self.writes.publisher().visible()
+    }
+
+    /// Keeps the views of all families those of one moment, where they are replaced together. Held for a moment.
+    pub(crate) fn hold_views(&self) -> Option<RwLockReadGuard<'_, ()>> {
+        self.secondary.get().map(Secondary::hold_views)
     }
 
     pub(crate) fn default_family(&self) -> Result<Arc<ColumnFamilyData>> {

@@ -26,9 +26,9 @@ use std::sync::Arc;
 
 /// For how long an open begins anew, and how often at least and at most. A writer that works off what has gathered
 /// flushes several hundred times a second, for seconds.
-const PATIENCE_US: u64 = 10_000_000;
-const LEAST_ATTEMPTS: usize = 50;
-const MOST_ATTEMPTS: usize = 10_000;
+pub(super) const PATIENCE_US: u64 = 10_000_000;
+pub(super) const LEAST_ATTEMPTS: usize = 50;
+pub(super) const MOST_ATTEMPTS: usize = 10_000;
 
 const CHANGES_TOO_FAST: &str = "another process changes the database too fast for a read-only open; try again";
 
@@ -62,15 +62,15 @@ impl Opener {
     }
 
     /// Number and size of the MANIFEST that counts.
-    fn manifest_in_use(&self) -> Result<(FileNumber, u64)> {
+    pub(super) fn manifest_in_use(&self) -> Result<(FileNumber, u64)> {
         let number = read_current(&*self.file_system, &self.path)?;
         Ok((number, self.file_system.file_size(&self.path.join(file_name::manifest(number)))?))
     }
 
-    /// True when the logs that `core` needs are still needed: then none of them was removed before it was opened.
-    fn needs_its_logs(&self, core: &DbCore) -> bool {
+    /// True when the logs from `oldest` on are still needed: then none of them was removed before it was opened.
+    pub(super) fn needs_logs_from(&self, oldest: FileNumber) -> bool {
         self.recover_versions(&self.families_to_open(), RecoverMode::ReadOnly)
-            .is_ok_and(|now| now.oldest_needed_log() == core.versions.oldest_needed_log())
+            .is_ok_and(|now| now.oldest_needed_log() == oldest)
     }
 
     /// `None` when a log may have been removed before it was opened. `before` is the MANIFEST in use before this.
@@ -89,7 +89,7 @@ impl Opener {
         let recovery = logs::log_recovery(&core, missing_is_error);
         let opened = recovery.open()?;
         let is_unchanged = self.manifest_in_use().is_ok_and(|after| before == Some(&after));
-        if !is_unchanged && !self.needs_its_logs(&core) {
+        if !is_unchanged && !self.needs_logs_from(core.versions.oldest_needed_log()) {
             return Ok(None);
         }
         open::open_tables(&core)?;
