@@ -66,6 +66,11 @@ fn checkpoints() {
 }
 
 #[test]
+fn followers() {
+    check("followers");
+}
+
+#[test]
 fn maintenance() {
     check("maintenance");
 }

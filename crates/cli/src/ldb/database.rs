@@ -40,11 +40,15 @@ pub(crate) fn directory(request: &Request) -> Result<PathBuf> {
 /// Opens for reading: nothing is written, not even a lock.
 pub(crate) fn open_for_reading(request: &Request) -> Result<Opened> {
     let directory = directory(request)?;
-    let (db, families) = if has_own_options(request) {
+    let (options, families) = if has_own_options(request) {
         let (options, families) = options(request, &directory)?;
-        Db::open_read_only(&directory, options, Some(families))
+        (options, Some(families))
     } else {
-        Db::open_read_only(&directory, recovery_of(&directory), None)
+        (recovery_of(&directory), None)
+    };
+    let (db, families) = match request.get("secondary_path") {
+        Some(own) => Db::open_as_secondary(&directory, own, options, families),
+        None => Db::open_read_only(&directory, options, families),
     }
     .map_err(|error| no_database(&directory, error))?;
     opened(request, db, families)
@@ -52,6 +56,9 @@ pub(crate) fn open_for_reading(request: &Request) -> Result<Opened> {
 
 /// Opens for writing.
 pub(crate) fn open_for_writing(request: &Request) -> Result<Opened> {
+    if request.get("secondary_path").is_some() {
+        return Err(Failure::Usage("--secondary_path: a secondary only reads; leave it out to write".to_owned()));
+    }
     let directory = directory(request)?;
     let creates = request.is_set("create_if_missing") && !exists(&directory)?;
     let (db, families) = if creates {

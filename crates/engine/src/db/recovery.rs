@@ -408,7 +408,12 @@ impl LogRecovery<'_> {
             && !self.is_gap_final(tailing, number, first, progress)
         {
             progress.outcome.stopped_at_gap = true;
-            return Ok(self.stop(number, 0, &format!("numbers from {} to {first} are in no log", progress.next), progress));
+            return Ok(self.stop(
+                number,
+                0,
+                &format!("numbers from {} to {first} are in no log", progress.next),
+                progress,
+            ));
         }
         if let Some(last) = follows {
             if last >= progress.next && last > progress.recorded {

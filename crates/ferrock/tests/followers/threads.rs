@@ -87,9 +87,9 @@ fn every_view_beside_a_busy_writer_is_one_that_it_had() {
                         let found = secondary.multi_get_cf(&places, &slices, &ReadOptions::default());
                         let found: Vec<Option<Vec<u8>>> =
                             found.into_iter().map(|value| value.unwrap().map(|value| value.to_vec())).collect();
-                        let number = found[0].as_ref().map_or(0, |text| {
-                            std::str::from_utf8(text).unwrap().parse::<usize>().unwrap()
-                        });
+                        let number = found[0]
+                            .as_ref()
+                            .map_or(0, |text| std::str::from_utf8(text).unwrap().parse::<usize>().unwrap());
                         let states = states.lock();
                         for ((family, key), value) in asked.iter().zip(&found).skip(1) {
                             let content = states[number].get(FAMILIES[*family]);

@@ -257,7 +257,9 @@ impl Follower {
         before: ManifestStamp,
         missing_is_error: bool,
     ) -> Result<Attempt> {
-        if self.manifest == Some(before) { self.read_on(core, secondary, before, missing_is_error) } else {
+        if self.manifest == Some(before) {
+            self.read_on(core, secondary, before, missing_is_error)
+        } else {
             self.read_anew(core, secondary, before, missing_is_error)
         }
     }
@@ -302,10 +304,14 @@ impl Follower {
         let fresh = self.opener.recover_versions(&self.opener.families_to_open(), RecoverMode::ReadOnly)?;
         fresh.take_open_tables(&core.versions);
         let known = core.families.load_full();
-        let families: Vec<(FamilyView, Arc<ColumnFamilyData>)> = fresh.families().into_iter().map(|view| {
-            let data = known.get(view.id).cloned().unwrap_or_else(|| open::new_family(core, view.clone()));
-            (view, data)
-        }).collect();
+        let families: Vec<(FamilyView, Arc<ColumnFamilyData>)> = fresh
+            .families()
+            .into_iter()
+            .map(|view| {
+                let data = known.get(view.id).cloned().unwrap_or_else(|| open::new_family(core, view.clone()));
+                (view, data)
+            })
+            .collect();
         self.open_files(core, &fresh, &families, before)?;
         families.iter().for_each(|(_, data)| data.memtable.store(data.new_memtable()));
         self.manifest = None;
@@ -440,12 +446,7 @@ fn check_no_snapshot(core: &DbCore) -> Result<()> {
 }
 
 /// Gives readers the views. The number first: with it, what was there before is still read as it was.
-fn install(
-    core: &DbCore,
-    fresh: VersionSet,
-    views: Vec<(FamilyView, Arc<ColumnFamilyData>)>,
-    end: SequenceNumber,
-) {
+fn install(core: &DbCore, fresh: VersionSet, views: Vec<(FamilyView, Arc<ColumnFamilyData>)>, end: SequenceNumber) {
     core.writes.publisher().raise(end);
     let mut families = FamilyMap::default();
     let mut states = Vec::new();
