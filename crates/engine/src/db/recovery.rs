@@ -253,7 +253,7 @@ impl LogRecovery<'_> {
             read.map_err(|error| error.in_file(&path))?;
         }
         progress.outcome.reached = SequenceNumber(progress.next.0.saturating_sub(1));
-        if let Some(stopped_at) = progress.outcome.stopped_at {
+        if let Some(stopped_at) = progress.outcome.stopped_at.filter(|_| !progress.outcome.stopped_at_gap) {
             self.check_families_are_consistent(families, stopped_at)?;
         }
         Ok(progress.outcome)

@@ -50,11 +50,12 @@ fn open(files: &Arc<FaultInjectionFileSystem>) -> ferrock::Result<Db> {
     Db::open_as_secondary(PATH, "/secondary", options, Some(descriptors(&family(), &FAMILIES))).map(|(db, _)| db)
 }
 
-/// A rule that fails the operation `nth` of all; `is_past` when there were fewer.
-fn failing(files: &FaultInjectionFileSystem, nth: u64, fault: Fault, run: impl FnOnce()) -> bool {
-    let rule = files.add_rule(FaultRule::new(OperationKind::Any, "", fault).when(Trigger::Nth(nth)));
-    run();
-    files.remove_rule(rule) == Some(0)
+/// Runs with a rule that fails the operation `nth` of all. The second is true when there were fewer.
+fn failing<R>(files: &FaultInjectionFileSystem, nth: u64, fault: Fault, run: impl FnOnce() -> R) -> (R, bool) {
+    let rule = files.add_rule(FaultRule::new(OperationKind::Any, "*", fault).when(Trigger::Nth(nth)));
+    let outcome = run();
+    let fired = files.remove_rule(rule);
+    (outcome, fired == Some(0))
 }
 
 #[test]
@@ -67,11 +68,10 @@ fn an_open_that_fails_can_be_repeated() {
     for fault in [Fault::Io, Fault::NotFound] {
         for nth in 1.. {
             let files = Arc::new(FaultInjectionFileSystem::new(Arc::new(memory.clone())));
-            let is_past = failing(&files, nth, fault, || {
-                if let Ok(db) = open(&files) {
-                    assert_same(&read(&db).unwrap(), &writer.state, &format!("{fault:?}, operation {nth}"));
-                }
-            });
+            let (opened, is_past) = failing(&files, nth, fault, || open(&files));
+            if let Ok(db) = opened {
+                assert_same(&read(&db).unwrap(), &writer.state, &format!("{fault:?}, operation {nth}"));
+            }
             let db = open(&files).unwrap();
             assert_same(&read(&db).unwrap(), &writer.state, &format!("{fault:?}, behind operation {nth}"));
             if is_past {
@@ -100,17 +100,14 @@ fn a_catch_up_that_fails_leaves_the_view_and_a_later_one_succeeds() {
                     writer.write(3);
                 }
                 let what = format!("{fault:?}, operation {nth}, flushed: {is_flushed}");
-                let is_past = failing(&files, nth, fault, || {
-                    let outcome = db.try_catch_up_with_primary();
-                    failures += u64::from(outcome.is_err());
-                    let is_read_short = matches!(fault, Fault::ShortRead { .. });
-                    match outcome {
-                        // A file that ends early is one that is being written.
-                        Ok(()) if is_read_short => {}
-                        Ok(()) => assert_same(&read(&db).unwrap(), &writer.state, &what),
-                        Err(_) => assert_same(&read(&db).unwrap(), &before, &what),
-                    }
-                });
+                let (outcome, is_past) = failing(&files, nth, fault, || db.try_catch_up_with_primary());
+                failures += u64::from(outcome.is_err());
+                match outcome {
+                    // A file that ends early is one that is being written.
+                    Ok(()) if matches!(fault, Fault::ShortRead { .. }) => {}
+                    Ok(()) => assert_same(&read(&db).unwrap(), &writer.state, &what),
+                    Err(_) => assert_same(&read(&db).unwrap(), &before, &what),
+                }
                 db.try_catch_up_with_primary().unwrap_or_else(|error| panic!("behind {what}: {error}"));
                 assert_same(&read(&db).unwrap(), &writer.state, &format!("behind {what}"));
                 if is_past {

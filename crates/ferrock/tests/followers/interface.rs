@@ -38,20 +38,20 @@ fn nothing_is_changed_by_a_secondary() {
     for outcome in [
         reader.flush(),
         reader.create_column_family("more", ColumnFamilyOptions::default()).map(drop),
-        reader.compact_range(None, None, &Default::default()),
+        reader.compact_range(None, None),
         reader.delete(b"key"),
     ] {
         assert_eq!(outcome.unwrap_err().kind(), ErrorKind::NotSupported);
     }
     // What the reader lets go of is not its own to remove.
-    db.compact_range(None, None, &Default::default()).unwrap();
+    db.compact_range(None, None).unwrap();
     for _ in 0..3 {
         db.put(b"key", b"3").unwrap();
         db.flush().unwrap();
         reader.try_catch_up_with_primary().unwrap();
     }
     let held = db.iter(&ReadOptions::default());
-    db.compact_range(None, None, &Default::default()).unwrap();
+    db.compact_range(None, None).unwrap();
     reader.try_catch_up_with_primary().unwrap();
     let (with_reader, _) = (listing(), drop(held));
     reader.close().unwrap();
@@ -75,12 +75,12 @@ fn a_snapshot_holds_the_view_where_tables_change() {
     assert_eq!(reader.get(b"key").unwrap().as_deref(), Some(&b"2"[..]));
     let then = ReadOptions { snapshot: Some(snapshot), ..ReadOptions::default() };
     let family = reader.default_column_family().unwrap();
-    assert_eq!(reader.get_cf(&family, b"key", &then).unwrap().as_deref(), Some(&b"1"[..]));
+    assert_eq!(reader.get_cf(&family, &then, b"key").unwrap().as_deref(), Some(&b"1"[..]));
     db.put(b"key", b"3").unwrap();
     db.flush().unwrap();
     assert_eq!(reader.try_catch_up_with_primary().unwrap_err().kind(), ErrorKind::Busy);
     assert_eq!(reader.get(b"key").unwrap().as_deref(), Some(&b"2"[..]));
-    assert_eq!(reader.get_cf(&family, b"key", &then).unwrap().as_deref(), Some(&b"1"[..]));
+    assert_eq!(reader.get_cf(&family, &then, b"key").unwrap().as_deref(), Some(&b"1"[..]));
     drop(then);
     reader.try_catch_up_with_primary().unwrap();
     assert_eq!(reader.get(b"key").unwrap().as_deref(), Some(&b"3"[..]));
@@ -95,7 +95,7 @@ fn an_iterator_keeps_its_moment() {
     let reader = secondary(&files);
     let mut iter = reader.iter(&ReadOptions::default());
     db.put(b"key", b"2").unwrap();
-    db.compact_range(None, None, &Default::default()).unwrap();
+    db.compact_range(None, None).unwrap();
     reader.try_catch_up_with_primary().unwrap();
     iter.seek_to_first();
     assert_eq!(iter.value(), b"1");

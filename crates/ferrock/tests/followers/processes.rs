@@ -132,10 +132,9 @@ fn every_view_of_another_process_is_one_that_it_had() {
             let expected = states.at(number);
             assert_same(&seen, expected, &what);
             for _ in 0..READS_OF_VIEW {
-                let (name, handle) = (FAMILIES[random.below(3) as usize], random.below(3) as usize);
+                let handle = random.below(3) as usize;
                 let key = format!("key{:03}", random.below(60)).into_bytes();
-                let _ = name;
-                let value = secondary.get_cf(&handles[handle], &key, &ReadOptions::default()).unwrap();
+                let value = secondary.get_cf(&handles[handle], &ReadOptions::default(), &key).unwrap();
                 let wanted = expected.get(FAMILIES[handle]).and_then(|content| content.get(&key));
                 assert_eq!(value.as_deref(), wanted.map(Vec::as_slice), "{what}, {}", key.escape_ascii());
                 reads += 1;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const PATH: &str = "/db";
 const SEED: u64 = 7;
-const CATCH_UPS: u64 = 250;
+const CATCH_UPS: u64 = 2_000;
 
 fn write(db: &Db, states: &Mutex<Vec<State>>, written: &AtomicU64, is_over: &AtomicBool) {
     let mut random = Random::new(SEED);
@@ -64,8 +64,8 @@ fn every_view_beside_a_busy_writer_is_one_that_it_had() {
         let followed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let families = Some(descriptors(&family, &FAMILIES));
             let (secondary, handles) = Db::open_as_secondary(PATH, "/secondary", options, families).unwrap();
+            let is_read = AtomicBool::new(false);
             std::thread::scope(|scope| {
-                let is_read = AtomicBool::new(false);
                 // Readers that know of no catch-up: what they see goes on, never back.
                 scope.spawn(|| {
                     let mut last = 0;
@@ -82,9 +82,8 @@ fn every_view_beside_a_busy_writer_is_one_that_it_had() {
                     while !is_read.load(Ordering::Acquire) {
                         let mut asked = vec![(0, &b"number"[..])];
                         asked.extend((0..3).flat_map(|family| keys.iter().map(move |key| (family, &key[..]))));
-                        let places: Vec<_> = asked.iter().map(|(family, _)| &handles[*family]).collect();
-                        let slices: Vec<&[u8]> = asked.iter().map(|(_, key)| *key).collect();
-                        let found = secondary.multi_get_cf(&places, &slices, &ReadOptions::default());
+                        let places: Vec<_> = asked.iter().map(|(family, key)| (&handles[*family], *key)).collect();
+                        let found = secondary.multi_get_families(&ReadOptions::default(), &places);
                         let found: Vec<Option<Vec<u8>>> =
                             found.into_iter().map(|value| value.unwrap().map(|value| value.to_vec())).collect();
                         let number = found[0]
