@@ -354,7 +354,7 @@ impl Follower {
                 core.visible()
             ),
         )
-        .in_file(core.files.database().to_path_buf()))
+        .in_file(core.files.database()))
     }
 
     /// Opens the tables and the blob files of a tree, so that they can be read whatever becomes of their names.
