@@ -9,8 +9,6 @@ use crate::options::rocksdb_options_t;
 use ferrock::repair::Repair;
 use ferrock::ttl::{TtlDb, WeakTtlDb};
 use ferrock::{ColumnFamily, Db, DbOptions, Error, ErrorKind, EventListener, Result};
-use ferrock_format::file_name::{self, FileKind};
-use ferrock_vfs::FileSystem;
 use std::borrow::Cow;
 use std::ffi::{c_char, c_int, c_uchar};
 use std::path::Path;
@@ -38,6 +36,8 @@ pub(crate) enum Mode<'a> {
     },
     /// Values have times, and in each family live so long.
     WithTtl(&'a [Option<Duration>]),
+    /// With a directory of its own.
+    Secondary(&'a Path),
 }
 
 c_fallible! {
@@ -96,6 +96,50 @@ c_fallible! {
         let opened = open(options, path, &families, mode)?;
         // SAFETY: the contract: there is a place for every family.
         Ok(unsafe { give_with_families(opened, handles) })
+    }
+}
+
+c_fallible! {
+    /// Opens the default column family of a database that another process may write, to follow it.
+    fn rocksdb_open_as_secondary(
+        options: *const rocksdb_options_t,
+        name: *const c_char,
+        secondary_path: *const c_char,
+    ) -> *mut rocksdb_t {
+        // SAFETY: the contract.
+        let (options, path, own) =
+            unsafe { (borrow(options, "options")?, memory::path(name)?, memory::path(secondary_path)?) };
+        open(options, path, &[("default".into(), options)], Mode::Secondary(own)).map(|(db, _)| give(db))
+    }
+
+    /// Opens column families of a database that another process may write, and gives a handle for each.
+    fn rocksdb_open_as_secondary_column_families(
+        options: *const rocksdb_options_t,
+        name: *const c_char,
+        secondary_path: *const c_char,
+        count: c_int,
+        names: *const *const c_char,
+        family_options: *const *const rocksdb_options_t,
+        handles: *mut *mut rocksdb_column_family_handle_t,
+    ) -> *mut rocksdb_t {
+        // SAFETY: the contract.
+        let (families, options, path, own) = unsafe {
+            (
+                families(count, names, family_options)?,
+                borrow(options, "options")?,
+                memory::path(name)?,
+                memory::path(secondary_path)?,
+            )
+        };
+        let opened = open(options, path, &families, Mode::Secondary(own))?;
+        // SAFETY: the contract: there is a place for every family.
+        Ok(unsafe { give_with_families(opened, handles) })
+    }
+
+    /// Takes in what the primary of a secondary has written since.
+    fn rocksdb_try_catch_up_with_primary(db: *mut rocksdb_t) {
+        // SAFETY: the contract.
+        unsafe { borrow(db, "database")? }.db.try_catch_up_with_primary()
     }
 }
 
@@ -208,12 +252,12 @@ fn open_with(
         }
         Mode::ReadOnly { error_if_wal_file_exists } => {
             if error_if_wal_file_exists {
-                let logs = if db_options.wal_dir.is_empty() { path } else { Path::new(&db_options.wal_dir) };
-                let files = db_options.components.file_system.clone();
-                refuse_wal_files(&*files.unwrap_or_else(ferrock_vfs::default_file_system), logs)?;
+                Db::open_read_only_without_logs(path, db_options, Some(descriptors))?
+            } else {
+                Db::open_read_only(path, db_options, Some(descriptors))?
             }
-            Db::open_read_only(path, db_options, Some(descriptors))?
         }
+        Mode::Secondary(own) => Db::open_as_secondary(path, own, db_options, Some(descriptors))?,
     };
     let default = db.default_column_family()?;
     Ok((rocksdb_t { db, default, ttl: None, enabled_ahead: AtomicU32::new(0) }, handles))
@@ -225,20 +269,6 @@ fn lock_error(error: Error) -> Error {
         return error;
     }
     Error::new(ErrorKind::Io, error.message())
-}
-
-/// For a reader that wants everything to be in tables.
-fn refuse_wal_files(files: &dyn FileSystem, path: &Path) -> Result<()> {
-    let children = files.children(path)?;
-    let logs = children.iter().filter_map(|name| file_name::parse(name)).filter(|name| name.kind == FileKind::Log);
-    match logs.map(|name| name.number).max() {
-        Some(number) => {
-            let name = file_name::log(ferrock::FileNumber(number.0));
-            let what = "opened read-only with error_if_wal_file_exists, and there is a WAL";
-            Err(Error::corruption(what).in_file(path.join(name)))
-        }
-        None => Ok(()),
-    }
 }
 
 /// # Safety

@@ -278,12 +278,17 @@ c_fallible! {
         // SAFETY: the contract: both arrays have `size` elements.
         unsafe {
             let (db, mut options) = (borrow(db, "database")?, read_options(options)?);
-            options.snapshot.get_or_insert_with(|| db.db.snapshot());
-            let families: Result<Vec<_>> = array(column_families, size).iter().map(|handle| family(*handle)).collect();
-            for (index, family) in families?.into_iter().enumerate() {
-                let handle = rocksdb_iterator_t::open(db, family, options.clone(), false);
-                put(at(iterators, index), give(handle));
+            if !db.db.is_secondary() {
+                options.snapshot.get_or_insert_with(|| db.db.snapshot());
             }
+            let families: Result<Vec<_>> = array(column_families, size).iter().map(|handle| family(*handle)).collect();
+            let families = families?;
+            db.db.at_one_view(|| {
+                for (index, family) in families.into_iter().enumerate() {
+                    let handle = rocksdb_iterator_t::open(db, family, options.clone(), false);
+                    put(at(iterators, index), give(handle));
+                }
+            });
         }
         Ok(())
     }

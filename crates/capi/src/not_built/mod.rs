@@ -25,7 +25,6 @@ mod files;
 mod indexed_batch;
 mod options;
 mod other;
-mod secondary;
 mod timestamps;
 mod trace;
 mod transactions;

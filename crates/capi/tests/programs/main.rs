@@ -81,6 +81,11 @@ fn repairs() {
 }
 
 #[test]
+fn followers() {
+    check("followers");
+}
+
+#[test]
 fn maintenance() {
     check("maintenance");
 }

@@ -200,7 +200,7 @@ const FLAGS: &[(&str, Kind, bool, &str)] = &[
     ("ttl", Kind::Switch, true, "values carry the time of their write, which is put behind them and not printed"),
     ("env_uri", Kind::Refused, true, "files are the machine's"),
     ("fs_uri", Kind::Refused, true, "files are the machine's"),
-    ("secondary_path", Kind::Refused, true, "there are no secondary instances yet"),
+    ("secondary_path", Kind::Value, true, "read as a secondary instance, whose LOG goes into this directory"),
     ("enable_blob_files", Kind::Switch, true, "large values go into blob files"),
     ("min_blob_size", Kind::Value, true, "bytes from which on a value is large"),
     ("blob_file_size", Kind::Value, true, "bytes of a blob file"),

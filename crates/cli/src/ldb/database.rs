@@ -146,16 +146,23 @@ pub(crate) fn directory(request: &Request) -> Result<PathBuf> {
 pub(crate) fn open_for_reading(request: &Request) -> Result<Opened> {
     let directory = directory(request)?;
     if has_ttl(request)? {
+        if request.get("secondary_path").is_some() {
+            return Err(Failure::Usage("--secondary_path: a secondary takes no times off values; leave out --ttl".to_owned()));
+        }
         let (options, families) = options(request, &directory)?;
         let opened = TtlDb::open_read_only(&directory, options, with_times(families)?);
         let (ttl, families) = opened.map_err(|error| no_database(&directory, error))?;
         return opened_of(request, ttl.db().clone(), Some(ttl), families);
     }
-    let (db, families) = if has_own_options(request) {
+    let (options, families) = if has_own_options(request) {
         let (options, families) = options(request, &directory)?;
-        Db::open_read_only(&directory, options, Some(families))
+        (options, Some(families))
     } else {
-        Db::open_read_only(&directory, recovery_of(&directory), None)
+        (recovery_of(&directory), None)
+    };
+    let (db, families) = match request.get("secondary_path") {
+        Some(own) => Db::open_as_secondary(&directory, own, options, families),
+        None => Db::open_read_only(&directory, options, families),
     }
     .map_err(|error| no_database(&directory, error))?;
     opened_of(request, db, None, families)
@@ -163,6 +170,9 @@ pub(crate) fn open_for_reading(request: &Request) -> Result<Opened> {
 
 /// Opens for writing.
 pub(crate) fn open_for_writing(request: &Request) -> Result<Opened> {
+    if request.get("secondary_path").is_some() {
+        return Err(Failure::Usage("--secondary_path: a secondary only reads; leave it out to write".to_owned()));
+    }
     let directory = directory(request)?;
     let creates = request.is_set("create_if_missing") && !exists(&directory)?;
     let new = || -> Result<(DbOptions, Vec<(String, ColumnFamilyOptions)>)> {

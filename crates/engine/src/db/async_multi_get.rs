@@ -82,12 +82,14 @@ pub(crate) fn multi_get_families_async(
     keys: &[&[u8]],
 ) -> MultiGetAsync {
     let groups = group_by_family(families);
+    let views = core.hold_views();
     let options = &multi_get::as_of_one_moment(core, options, groups.len());
     let data = |group: &[usize]| &families[group[0]].data;
     let thread = thread_ordinal();
     let pins: Vec<_> = groups.iter().map(|group| data(group).super_version.pin(thread)).collect();
     // Behind all pins: no family has dropped anything that is visible in this view.
     let view = search::view_for(core, options);
+    drop(views);
     let mut future = MultiGetAsync { slots: vec![0; keys.len()], ..MultiGetAsync::default() };
     for (group, pinned) in groups.iter().zip(&pins) {
         let own: Vec<&[u8]> = group.iter().map(|&index| keys[index]).collect();

@@ -42,6 +42,10 @@ pub(super) fn clean_up(core: &DbCore, mut turn: CleanUp) {
 }
 
 pub(super) fn delete_unneeded_files(core: &DbCore) {
+    if core.jobs.is_read_only() {
+        // The files are another process's.
+        return;
+    }
     for number in core.versions.take_replaced_manifests() {
         core.files.note_file(core.files.database(), file_name::manifest(number));
         core.files.note_file(core.files.database(), file_name::temp(number));

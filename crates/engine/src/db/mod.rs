@@ -102,9 +102,9 @@ use ferrock_tree::places::TablePaths;
 use ferrock_tree::table_cache::{MutableTableCacheParams, TableCache, TableCacheParams};
 use ferrock_tree::version::{Version, VersionSet};
 use ferrock_vfs::{IoPriority, RandomAccessOptions, ReadContext};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLockReadGuard};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub use async_get::GetAsync;
 pub use async_multi_get::MultiGetAsync;
@@ -116,6 +116,7 @@ pub use interface::{Db, WeakDb};
 pub use live_file::LiveFile;
 pub use multi_scan::{MultiScan, ScanRange, ScanRow};
 pub use open::ColumnFamilyDescriptor;
+use open::Secondary;
 pub(crate) use open::file_system_of;
 pub use open_and_compact::{
     CompactionServiceOptionsOverride, OpenAndCompactOptions, TableOverride, failed_compaction_result, open_and_compact,
@@ -150,6 +151,8 @@ pub(crate) struct DbCore {
     pub(crate) wakeups: wakeups::Wakeups,
     /// Has its own lock, which is a leaf. Iterators hold it, too.
     pub(crate) tracer: Arc<Tracer>,
+    /// Set where the database follows another process's.
+    pub(crate) secondary: OnceLock<Secondary>,
 }
 
 impl DbCore {
@@ -249,6 +252,11 @@ impl DbCore {
     #[inline]
     pub(crate) fn visible(&self) -> SequenceNumber {
         self.writes.publisher().visible()
+    }
+
+    /// Keeps the views of all families those of one moment, where they are replaced together. Held for a moment.
+    pub(crate) fn hold_views(&self) -> Option<RwLockReadGuard<'_, ()>> {
+        self.secondary.get().map(Secondary::hold_views)
     }
 
     pub(crate) fn default_family(&self) -> Result<Arc<ColumnFamilyData>> {

@@ -89,11 +89,13 @@ fn multi_get_families_counting(
     counts: &impl BatchCounts<ValuePin>,
 ) -> Results {
     let groups = group_by_family(families);
+    let views = core.hold_views();
     let options = &as_of_one_moment(core, options, groups.len());
     let data = |group: &[usize]| &*families[group[0]].data;
     let pins: Vec<_> = groups.iter().map(|group| data(group).super_version.pin(thread)).collect();
     // Behind all pins: no family has dropped anything that is visible in this view.
     let view = search::view_for(core, options);
+    drop(views);
     let mut batches: Vec<Batch<'_>> = Vec::with_capacity(groups.len());
     for (group, pinned) in groups.iter().zip(&pins) {
         let own: Vec<&[u8]> = group.iter().map(|&index| keys[index]).collect();
@@ -136,6 +138,10 @@ fn multi_get_families_counting(
 /// To be called before their states are pinned: whatever is visible at the snapshot is in every pinned state, also
 /// when a family changes its memtable between two pins.
 pub(super) fn as_of_one_moment(core: &DbCore, options: &ReadOptions, families: usize) -> ReadOptions {
+    if core.secondary.get().is_some() {
+        // The caller holds the views, and no job of this process drops what they have.
+        return options.clone();
+    }
     let moment = || core.reads.snapshots().take(core.env.clock.unix_seconds(), || core.visible());
     let snapshot = options.snapshot.clone().or_else(|| (families > 1).then(moment));
     ReadOptions { snapshot, ..options.clone() }

@@ -12,10 +12,12 @@
 mod later;
 mod logs;
 mod read_only;
+mod secondary;
 mod tree;
 
 use logs::{log_recovery, newest_log_elsewhere, read_logs};
 
+pub(crate) use secondary::{Secondary, catch_up, open_as_secondary};
 pub(crate) use tree::open_tree;
 
 use super::DbCore;
@@ -58,14 +60,14 @@ use ferrock_tree::blob::{BlobCacheSession, BlobSource};
 use ferrock_tree::file_counts::{BlobReadCounts, WrittenBy, counted};
 use ferrock_tree::places::{FilePlaces, TablePaths, create_directory, create_table_directories, is_same};
 use ferrock_tree::table_cache::{OpenFileBudget, OpenTables, TableCache, not_in_its_path, open_all};
-use ferrock_tree::version::version_set::{self, RecoverMode};
+use ferrock_tree::version::version_set::{self, FamilyView, RecoverMode};
 use ferrock_tree::version::{FamilyToOpen, VersionSet};
 use ferrock_vfs::{FileLock, FileSystem, WritableOptions, WritePurpose, read_file, write_file_atomically_as};
 use parking_lot::Mutex;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// Bytes of the block cache that a database gets when its options name none.
 const DEFAULT_BLOCK_CACHE_BYTES: usize = 32 << 20;
@@ -525,8 +527,11 @@ impl Opener {
             seqno_times: SeqnoTimes::default(),
             wakeups: Wakeups::default(),
             tracer: Arc::new(Tracer::new(tracer_clock)),
+            secondary: OnceLock::new(),
         });
-        core.versions.observe_releases(Arc::new(cleanup::Releases(Arc::downgrade(&core))));
+        if !is_read_only {
+            core.versions.observe_releases(Arc::new(cleanup::Releases(Arc::downgrade(&core))));
+        }
         adopt_families(&core);
         if let Some(OpenFileBudget { process_limit, tables }) = budget {
             let asked = self.options.max_open_files;
@@ -575,24 +580,30 @@ fn adopt_families(core: &DbCore) {
     let mut families = FamilyMap::default();
     let mut states = Vec::new();
     for view in core.versions.families() {
-        let table_cache = core.new_table_cache(view.id, &view.options);
-        let blob_cache = core.new_blob_cache(&view.options);
-        let direct = core.direct_place(view.id, &table_cache).filter(|_| !core.jobs.is_read_only());
-        let data = ColumnFamilyData::new(
-            view.id,
-            view.name,
-            view.options,
-            view.current,
-            table_cache,
-            blob_cache,
-            switch_memtable::memory_tracker(core),
-            direct,
-        );
+        let log_number = view.log_number;
+        let data = new_family(core, view);
         families.insert(Arc::clone(&data));
-        states.push(FamilyJobs::new(data, view.log_number));
+        states.push(FamilyJobs::new(data, log_number));
     }
     core.families.store(Arc::new(families));
     core.jobs.adopt(states);
+}
+
+/// Sets up one that the MANIFEST has.
+fn new_family(core: &DbCore, view: FamilyView) -> Arc<ColumnFamilyData> {
+    let table_cache = core.new_table_cache(view.id, &view.options);
+    let blob_cache = core.new_blob_cache(&view.options);
+    let direct = core.direct_place(view.id, &table_cache).filter(|_| !core.jobs.is_read_only());
+    ColumnFamilyData::new(
+        view.id,
+        view.name,
+        view.options,
+        view.current,
+        table_cache,
+        blob_cache,
+        switch_memtable::memory_tracker(core),
+        direct,
+    )
 }
 
 /// Opens every table when all may stay open; otherwise a quarter of what may be open, as RocksDB does: the newest

@@ -61,6 +61,12 @@ pub(crate) struct RecoveredLogs {
     pub(crate) is_damaged: bool,
     /// How far the references reach into blob files that no version has.
     pub(crate) blob_ends: BTreeMap<FileNumber, u64>,
+    /// Everything up to this number was read, or is in tables.
+    pub(crate) reached: SequenceNumber,
+    /// Some log says where sequence numbers were left out, as those of this writer do.
+    pub(crate) announces_gaps: bool,
+    /// Reading stopped at numbers that are in no log, while the MANIFEST changed: it may have them by now.
+    pub(crate) stopped_at_gap: bool,
 }
 
 /// Where the logs are and how to read them.
@@ -76,6 +82,19 @@ pub(crate) struct LogRecovery<'a> {
     pub(crate) info_log: &'a InfoLog,
     /// Values that records refer to.
     pub(crate) values: LoggedValues<'a>,
+    /// Set where the writer of the logs goes on beside this reader.
+    pub(crate) tailing: Option<Tailing<'a>>,
+}
+
+/// How the logs of a writer that goes on are read: what is not whole yet is the end of what there is, whatever lies
+/// behind it, and no error.
+pub(crate) struct Tailing<'a> {
+    /// Batches up to this number are in the memtables already.
+    pub(crate) held: SequenceNumber,
+    /// What the MANIFEST tells of tables reaches to this number.
+    pub(crate) recorded: SequenceNumber,
+    /// True as long as the MANIFEST is the one that was read.
+    pub(crate) is_manifest_unchanged: &'a dyn Fn() -> bool,
 }
 
 /// A log that is open, so that it can be read to its end though a writer beside removes its name.
@@ -239,7 +258,8 @@ impl LogRecovery<'_> {
             };
             read.map_err(|error| error.in_file(&path))?;
         }
-        if let Some(stopped_at) = progress.outcome.stopped_at {
+        progress.outcome.reached = SequenceNumber(progress.next.0.saturating_sub(1));
+        if let Some(stopped_at) = progress.outcome.stopped_at.filter(|_| !progress.outcome.stopped_at_gap) {
             self.check_families_are_consistent(families, stopped_at)?;
         }
         Ok(progress.outcome)
@@ -338,7 +358,12 @@ impl LogRecovery<'_> {
         progress.outcome.is_damaged = true;
         progress.is_stopped = true;
         progress.outcome.stopped_at.get_or_insert(number);
-        self.info_log.warn(|| format!("log {number}: recovery stops at offset {offset}: {what}"));
+        let line = || format!("log {number}: recovery stops at offset {offset}: {what}");
+        match self.tailing {
+            // It is being written.
+            Some(_) => self.info_log.info(line),
+            None => self.info_log.warn(line),
+        }
         Taken::Stop
     }
 
@@ -369,6 +394,7 @@ impl LogRecovery<'_> {
             progress.begins_at = LogStart::Follows(first);
         }
         progress.announces_gaps |= follows.is_some();
+        progress.outcome.announces_gaps |= follows.is_some();
         if progress.is_stopped {
             if !progress.continues_at(&batch, data.len() == HEADER_SIZE_BYTES, begun) {
                 return Ok(Taken::Yes);
@@ -383,6 +409,17 @@ impl LogRecovery<'_> {
                 "sequence number {first} after {}: the log goes back in time",
                 progress.next.0 - 1
             )));
+        }
+        if let Some(tailing) = &self.tailing
+            && !self.is_gap_final(tailing, number, first, progress)
+        {
+            progress.outcome.stopped_at_gap = true;
+            return Ok(self.stop(
+                number,
+                0,
+                &format!("numbers from {} to {first} are in no log", progress.next),
+                progress,
+            ));
         }
         if let Some(last) = follows {
             if last >= progress.next && last > progress.recorded {
@@ -399,22 +436,47 @@ impl LogRecovery<'_> {
         {
             return Ok(Taken::WithoutValue(error));
         }
+        let next = first.plus(u64::from(batch.count()));
+        let is_held = self.tailing.as_ref().is_some_and(|tailing| next <= tailing.held.plus(1));
         let mut inserter = Inserter::new(InsertMode::Exclusive, first, |id| {
             Ok(match families.get(&id) {
-                Some(family) if family.log_number <= number => {
+                Some(family) if family.log_number <= number && !is_held => {
                     Target::MemTable(&family.data, family.data.memtable.load())
                 }
                 _ => Target::Skip,
             })
         });
         inserter.insert_all(batch.iter())?;
-        let next = first.plus(u64::from(batch.count()));
         progress.unused = inserter.unused_before(next);
         progress.next = if progress.has_seen_record { progress.next.max(next) } else { next };
         progress.has_seen_record = true;
         let last = SequenceNumber(progress.next.0 - 1);
         progress.outcome.last_sequence = progress.outcome.last_sequence.max(Some(last));
         Ok(Taken::Yes)
+    }
+
+    /// Whether a batch at `first` may follow what was read before it.
+    ///
+    /// Numbers that are in no log belong to what was not logged: files that were taken in, or writes without the log.
+    /// The MANIFEST has the former before anything behind them is logged. So when it is the one that was read still,
+    /// behind the look at the batch, they are none of its tables. Numbers are missing as well where an earlier log
+    /// was read before its last records came: then it has another size than before.
+    fn is_gap_final(
+        &self,
+        tailing: &Tailing<'_>,
+        number: FileNumber,
+        first: SequenceNumber,
+        progress: &Progress,
+    ) -> bool {
+        if first <= progress.next || first <= tailing.recorded.plus(1) {
+            return true;
+        }
+        let earlier = progress.outcome.logs.iter().filter(|(earlier, _)| *earlier < number);
+        let has_size = |&(earlier, size_bytes): &(FileNumber, u64)| {
+            let path = self.directory.join(file_name::log(earlier));
+            self.file_system.file_size(&path).is_ok_and(|now| now == size_bytes)
+        };
+        earlier.into_iter().all(has_size) && (tailing.is_manifest_unchanged)()
     }
 
     /// Looks at the values that the entries of a batch refer to.

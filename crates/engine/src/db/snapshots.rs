@@ -13,6 +13,8 @@ pub(crate) fn snapshot(core: &DbCore) -> Snapshot {
 
 /// A writer that writes over values looks at the snapshots before it does, so that none may be taken meanwhile.
 fn take_snapshot(core: &DbCore, sequence: impl Fn() -> SequenceNumber) -> Snapshot {
+    // No catch-up comes between the number and its registration.
+    let _views = core.hold_views();
     let take = || core.reads.snapshots().take(core.env.clock.unix_seconds(), &sequence);
     if core.families.load().has_in_place()
         && let Ok(snapshot) = write::exclusively(core, take)

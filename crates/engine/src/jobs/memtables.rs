@@ -219,6 +219,22 @@ impl JobScheduler {
         }
     }
 
+    /// Gives readers other memtables and tables of all families. The caller keeps readers of several families away.
+    pub(crate) fn install_views(&self, families: Vec<(FamilyJobs, Arc<Version>)>) {
+        let mut state = self.lock();
+        let mut gone = std::mem::take(&mut state.families);
+        for (family, version) in families {
+            gone.remove(&family.data.id);
+            family.data.memtable.load().report_memory();
+            // Scans of before this know nothing of the tables that come.
+            let change = family.data.outside_changes.begin();
+            family.install(Some(version));
+            drop(change);
+            state.families.insert(family.data.id, family);
+        }
+        gone.into_values().for_each(|family| family.mark_dropped());
+    }
+
     /// Tells writers how far behind the jobs of all families are.
     pub(crate) fn update_stall_conditions(&self) {
         let mut locked = self.lock();

@@ -140,6 +140,34 @@ impl BlobSource {
         Ok(reader)
     }
 
+    /// Opens a file that the MANIFEST has. With [`set_unbounded`](Self::set_unbounded) it can be read from then on,
+    /// whatever becomes of its name.
+    ///
+    /// # Errors
+    /// Those of opening the file, and `Corruption` where it is damaged.
+    pub fn open_whole(&self, column_family_id: u32, number: FileNumber) -> Result<()> {
+        if self.open.read().get(&number).is_some_and(|slot| !slot.reader.may_grow()) {
+            return Ok(());
+        }
+        let path = self.places.blob(column_family_id, number);
+        let file = self.open_tables.make_room(|| self.file_system.open_random_access(&path, &self.options))?;
+        let file = limited(file, self.read_limiter.as_ref());
+        let reader = BlobFileReader::open(file, column_family_id, FooterRule::Required)?;
+        let reader = Arc::new(reader.with_counts(self.counts.clone()));
+        self.open.write().insert(number, OpenBlobFile { reader, was_used: AtomicBool::new(false) });
+        Ok(())
+    }
+
+    /// From now on no file is closed for another, as far as the process may have them open.
+    pub fn set_unbounded(&self) {
+        self.capacity.store(usize::MAX, Ordering::Relaxed);
+    }
+
+    /// Closes the files that `is_needed` does not name.
+    pub fn keep_only(&self, is_needed: impl Fn(FileNumber) -> bool) {
+        self.open.write().retain(|number, slot| slot.reader.may_grow() || is_needed(*number));
+    }
+
     /// Closes a file that nothing uses; false when there is none.
     fn close_one(&self) -> bool {
         let mut open = self.open.write();

@@ -20,6 +20,7 @@ use std::sync::{Arc, Weak};
 
 mod compactions;
 mod copying;
+mod followers;
 mod ingest;
 mod logs;
 mod manage;

@@ -21,6 +21,7 @@ pub(super) fn log_recovery(core: &DbCore, missing_is_error: bool) -> LogRecovery
         min_log_number_to_keep: core.versions.min_log_number_to_keep(),
         info_log: core.events.log(),
         values: LoggedValues { source: core.reads.blob_source(), missing_is_error },
+        tailing: None,
     }
 }
 

@@ -17,18 +17,23 @@
 use super::{DbCore, Opener, logs};
 use crate::column_family::ColumnFamily;
 use crate::db::open;
+use crate::db::recovery::Tailing;
 use crate::info_log::InfoLog;
 use crate::spans;
-use ferrock_base::{Error, ErrorKind, FileNumber, Result};
+use ferrock_base::{Error, ErrorKind, FileNumber, Result, SequenceNumber};
 use ferrock_format::file_name;
 use ferrock_tree::version::version_set::{RecoverMode, read_current};
 use std::sync::Arc;
 
 /// For how long an open begins anew, and how often at least and at most. A writer that works off what has gathered
 /// flushes several hundred times a second, for seconds.
-const PATIENCE_US: u64 = 10_000_000;
-const LEAST_ATTEMPTS: usize = 50;
-const MOST_ATTEMPTS: usize = 10_000;
+pub(super) const PATIENCE_US: u64 = 10_000_000;
+pub(super) const LEAST_ATTEMPTS: usize = 50;
+pub(super) const MOST_ATTEMPTS: usize = 10_000;
+
+/// How often an open begins anew for numbers that are in no log. A writer that does not log all it writes leaves them,
+/// too.
+const ATTEMPTS_AT_GAP: usize = 20;
 
 const CHANGES_TOO_FAST: &str = "another process changes the database too fast for a read-only open; try again";
 
@@ -44,7 +49,7 @@ impl Opener {
                 break;
             }
             let before = self.manifest_in_use();
-            match self.clone().read_everything(before.as_ref().ok(), !is_nobody_there) {
+            match self.clone().read_everything(before.as_ref().ok(), !is_nobody_there, attempt < ATTEMPTS_AT_GAP) {
                 Ok(Some(core)) => return open::handles(core, names),
                 Ok(None) => {}
                 Err(error) => match (before, self.manifest_in_use()) {
@@ -62,22 +67,25 @@ impl Opener {
     }
 
     /// Number and size of the MANIFEST that counts.
-    fn manifest_in_use(&self) -> Result<(FileNumber, u64)> {
+    pub(super) fn manifest_in_use(&self) -> Result<(FileNumber, u64)> {
         let number = read_current(&*self.file_system, &self.path)?;
         Ok((number, self.file_system.file_size(&self.path.join(file_name::manifest(number)))?))
     }
 
-    /// True when the logs that `core` needs are still needed: then none of them was removed before it was opened.
-    fn needs_its_logs(&self, core: &DbCore) -> bool {
+    /// True when the logs from `oldest` on are still needed: then none of them was removed before it was opened.
+    pub(super) fn needs_logs_from(&self, oldest: FileNumber) -> bool {
         self.recover_versions(&self.families_to_open(), RecoverMode::ReadOnly)
-            .is_ok_and(|now| now.oldest_needed_log() == core.versions.oldest_needed_log())
+            .is_ok_and(|now| now.oldest_needed_log() == oldest)
     }
 
-    /// `None` when a log may have been removed before it was opened. `before` is the MANIFEST in use before this.
+    /// `None` when a log may have been removed before it was opened, and with `stops_at_gaps` when numbers are in no
+    /// log: a table that was taken in from outside meanwhile may have them. `before` is the MANIFEST in use before
+    /// this.
     fn read_everything(
         mut self,
         before: Option<&(FileNumber, u64)>,
         missing_is_error: bool,
+        stops_at_gaps: bool,
     ) -> Result<Option<Arc<DbCore>>> {
         let (components, files) = (&self.options.components, Arc::clone(&self.file_system));
         let info_log = InfoLog::without_file(files, components.clock(), components.info_log.clone());
@@ -87,14 +95,22 @@ impl Opener {
             return Err(Error::invalid_argument("wal_dir not found").in_file(directory));
         }
         let core = self.assemble(versions, directory, info_log, None, true);
-        let recovery = logs::log_recovery(&core, missing_is_error);
+        let mut recovery = logs::log_recovery(&core, missing_is_error);
+        let is_manifest_unchanged = || self.manifest_in_use().is_ok_and(|now| before == Some(&now));
+        if stops_at_gaps {
+            let recorded = core.versions.last_sequence().max(core.versions.largest_in_tables());
+            let is_manifest_unchanged = &is_manifest_unchanged;
+            recovery.tailing = Some(Tailing { held: SequenceNumber(0), recorded, is_manifest_unchanged });
+        }
         let opened = recovery.open()?;
-        let is_unchanged = self.manifest_in_use().is_ok_and(|after| before == Some(&after));
-        if !is_unchanged && !self.needs_its_logs(&core) {
+        if !is_manifest_unchanged() && !self.needs_logs_from(core.versions.oldest_needed_log()) {
             return Ok(None);
         }
         open::open_tables(&core)?;
         let recovered = logs::read_logs(&core, &recovery, opened, |_| Ok(()))?;
+        if recovered.stopped_at_gap {
+            return Ok(None);
+        }
         if let Some(last) = recovered.last_sequence {
             core.writes.publisher().raise(last);
         }

@@ -14,6 +14,7 @@
 //!   reached the disk after all.
 //! - CURRENT is replaced by a synced temporary file and a rename, then the directory is synced.
 
+mod adoption;
 mod copying;
 mod current;
 mod families;
@@ -29,7 +30,7 @@ mod snapshot_records;
 mod tests;
 
 pub use copying::ManifestToCopy;
-pub use family::FamilyToOpen;
+pub use family::{FamilyToOpen, FamilyView};
 pub use manifest_reader::ManifestReader;
 pub use recover::{RecoverMode, list_column_families};
 
