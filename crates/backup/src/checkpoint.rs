@@ -19,9 +19,12 @@
 //! such a log, and would cut that of the copy with it.
 
 use crate::copying::{Copier, CopyProgress};
+use crate::export::export_column_family;
 use crate::places::options_of_copy;
 use ferrock_base::{Error, Result, SequenceNumber};
-use ferrock_engine::{Db, FileKind, LiveFileStorageInfo, LiveFilesStorageOptions};
+use ferrock_engine::{
+    ColumnFamily, Db, ExportImportFilesMetadata, FileKind, LiveFileStorageInfo, LiveFilesStorageOptions,
+};
 use ferrock_format::file_name;
 use ferrock_vfs::{FileSystem, RateLimiter, WritableOptions, read_file};
 use std::fmt;
@@ -48,7 +51,7 @@ use std::sync::atomic::AtomicBool;
 /// # }
 /// ```
 pub struct Checkpoint<'a> {
-    db: &'a Db,
+    pub(crate) db: &'a Db,
     log_size_for_flush: u64,
     hard_links: bool,
     copier: Copier,
@@ -133,35 +136,54 @@ impl<'a> Checkpoint<'a> {
     pub fn create(mut self, directory: impl AsRef<Path>) -> Result<CheckpointReport> {
         let directory = directory.as_ref();
         let files = self.db.file_system();
-        check_is_free(&*files, directory)?;
-        let unfinished = unfinished_name(directory)?;
-        remove_unfinished(&*files, &unfinished)?;
+        let unfinished = begin_unfinished(&*files, directory)?;
         let hold = self.db.hold_files()?;
         let sequence = self.db.latest_sequence_number();
         let options =
             LiveFilesStorageOptions { wal_size_for_flush: self.log_size_for_flush, include_checksum_info: false };
         let list = self.db.live_files_storage_info(&options)?;
         files.create_dir_all(&unfinished)?;
-        let created = self.fill(&*files, &list, &unfinished).and_then(|report| {
-            drop(hold);
-            files.sync_dir(&unfinished)?;
-            files.rename(&unfinished, directory)?;
-            Ok(CheckpointReport { sequence, ..report })
-        });
-        match created {
-            Ok(report) => {
-                files.sync_dir(parent_of(directory))?;
-                Ok(report)
-            }
-            Err(error) => {
-                // The first error is the one to report.
-                let _ = remove_unfinished(&*files, &unfinished);
-                Err(error)
-            }
-        }
+        let filled = self.fill(&*files, &list, &unfinished);
+        drop(hold);
+        let report = end_unfinished(&*files, &unfinished, directory, filled)?;
+        Ok(CheckpointReport { sequence, ..report })
     }
 
-    fn fill(
+    /// Exports a family: links or copies of its tables in `directory`, which must not exist, and what
+    /// [`Db::create_column_family_with_import`] has to know of them. The family is flushed first; it has everything that
+    /// was acknowledged before. RocksDB's `ExportColumnFamily` and `CreateColumnFamilyWithImport` do the same.
+    ///
+    /// # Errors
+    /// Those of [`create`](Self::create); `NotSupported` when a table refers to blob files, which are not exported.
+    ///
+    /// ```
+    /// use ferrock::backup::Checkpoint;
+    /// use ferrock::{ColumnFamilyOptions, ImportColumnFamilyOptions};
+    ///
+    /// # fn main() -> ferrock::Result<()> {
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let exported = directory.path().join("exported");
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let open = |name| ferrock::Db::open(directory.path().join(name), options.clone());
+    /// let (from, to) = (open("from")?, open("to")?);
+    /// from.put(b"key", b"value")?;
+    /// let metadata = Checkpoint::new(&from).export_column_family(&from.default_column_family()?, &exported)?;
+    /// let (options, import) = (ColumnFamilyOptions::default(), ImportColumnFamilyOptions { move_files: true });
+    /// let family = to.create_column_family_with_import("copy", options, &import, &[metadata])?;
+    /// assert_eq!(to.get_cf(&family, b"key", &Default::default())?.as_deref(), Some(&b"value"[..]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn export_column_family(
+        mut self,
+        family: &ColumnFamily,
+        directory: impl AsRef<Path>,
+    ) -> Result<ExportImportFilesMetadata> {
+        export_column_family(&mut self, family, directory.as_ref())
+    }
+
+    pub(crate) fn fill(
         &mut self,
         files: &dyn FileSystem,
         list: &[LiveFileStorageInfo],
@@ -227,6 +249,36 @@ fn contents_of(files: &dyn FileSystem, file: &LiveFileStorageInfo) -> Result<Opt
         return read_file(files, &file.path()).map(|text| Some(options_of_copy(&text, None)));
     }
     Ok(file.replacement_contents.clone())
+}
+
+/// Finds the directory that is filled before it gets its name, and removes what an earlier attempt left of it.
+pub(crate) fn begin_unfinished(files: &dyn FileSystem, directory: &Path) -> Result<PathBuf> {
+    check_is_free(files, directory)?;
+    let unfinished = unfinished_name(directory)?;
+    remove_unfinished(files, &unfinished)?;
+    Ok(unfinished)
+}
+
+/// Gives a directory that was filled its name, durably; removes one that could not be filled.
+pub(crate) fn end_unfinished<T>(
+    files: &dyn FileSystem,
+    unfinished: &Path,
+    directory: &Path,
+    filled: Result<T>,
+) -> Result<T> {
+    let named = filled.and_then(|filled| {
+        files.sync_dir(unfinished)?;
+        files.rename(unfinished, directory)?;
+        Ok(filled)
+    });
+    match named {
+        Ok(filled) => files.sync_dir(parent_of(directory)).map(|()| filled),
+        Err(error) => {
+            // The first error is the one to report.
+            let _ = remove_unfinished(files, unfinished);
+            Err(error)
+        }
+    }
 }
 
 /// The directory above, which is the current one for a name alone.

@@ -66,6 +66,11 @@ fn checkpoints() {
 }
 
 #[test]
+fn exported_families() {
+    check("exported_families");
+}
+
+#[test]
 fn maintenance() {
     check("maintenance");
 }

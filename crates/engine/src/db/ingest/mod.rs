@@ -31,9 +31,11 @@
 mod args;
 mod commit;
 mod finish;
+mod import;
 mod prepare;
 
-pub use args::IngestExternalFileArg;
+pub use args::{ExportImportFilesMetadata, ExportedFile, IngestExternalFileArg};
+pub(crate) use import::{create_column_family_with_import, exported_files};
 
 use super::{DbCore, flush};
 use crate::jobs::StoppedBy;
@@ -121,5 +123,6 @@ fn check(core: &DbCore, args: &[IngestExternalFileArg]) -> Result<()> {
             )));
         }
     }
-    prepare::check_paths(core, args)
+    let paths = args.iter().flat_map(|arg| arg.files.iter().map(|path| (path.as_path(), arg.options.move_files)));
+    prepare::check_paths(core, paths)
 }
