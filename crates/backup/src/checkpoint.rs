@@ -171,7 +171,7 @@ impl<'a> Checkpoint<'a> {
     /// let metadata = Checkpoint::new(&from).export_column_family(&from.default_column_family()?, &exported)?;
     /// let (options, import) = (ColumnFamilyOptions::default(), ImportColumnFamilyOptions { move_files: true });
     /// let family = to.create_column_family_with_import("copy", options, &import, &[metadata])?;
-    /// assert_eq!(to.get_cf(&family, b"key", &Default::default())?.as_deref(), Some(&b"value"[..]));
+    /// assert_eq!(to.get_cf(&family, &Default::default(), b"key")?.as_deref(), Some(&b"value"[..]));
     /// # Ok(())
     /// # }
     /// ```

@@ -106,7 +106,7 @@ impl Db {
     /// let metadata = ExportImportFilesMetadata { comparator_name: family.comparator().name().to_owned(), files };
     /// let (options, import) = (ColumnFamilyOptions::default(), ImportColumnFamilyOptions::default());
     /// let twin = db.create_column_family_with_import("twin", options, &import, &[metadata])?;
-    /// assert_eq!(db.get_cf(&twin, b"key", &Default::default())?.as_deref(), Some(&b"value"[..]));
+    /// assert_eq!(db.get_cf(&twin, &Default::default(), b"key")?.as_deref(), Some(&b"value"[..]));
     /// # Ok::<(), ferrock::Error>(())
     /// ```
     pub fn create_column_family_with_import(
