@@ -6,6 +6,7 @@
 //! compact_worker.rs  compactions for a database of another process
 //! backup.rs   backups: making, listing, verifying, removing, restoring
 //! checkpoint.rs  a copy in a directory of its own     explain_config/  what an option set means
+//! import/     rows of CSV files, JSON lines and dumps, by tables that are ingested
 //! inspect.rs  a page to look at a database            top/        the same in a terminal
 //! plan/       what a database will cost, by simulation
 //! fast-forward: the cost of bounded reads; in the library, as another program measures another engine with it
@@ -27,6 +28,7 @@ mod digest;
 mod explain_config;
 mod failure;
 mod hex;
+mod import;
 mod inspect;
 mod output;
 mod plan;
@@ -56,6 +58,8 @@ Examples:
                                           a copy that opens by itself, of hard links where that is possible
   ferrock restore /backups /var/lib/app/db
                                           restore the newest one
+  ferrock import /var/lib/app/db users.csv --key id --value name
+                                          rows of a file of any size, sorted with bounded memory
   ferrock inspect /var/lib/app/db         look at levels, files, memory, options and LOG in a browser
   ferrock top http://127.0.0.1:8080/      the same in a terminal, of a process that serves its numbers
   ferrock explain-config /var/lib/app/db --data 500GB --memory 16GB
@@ -90,6 +94,8 @@ enum Command {
     Digest(digest::DigestArgs),
     /// Copy a database to a directory that opens by itself.
     Checkpoint(checkpoint::CheckpointArgs),
+    /// Import rows of CSV files, JSON lines or dumps, sorted with bounded memory, in one step.
+    Import(Box<import::ImportArgs>),
     /// Add a backup of a database to a directory of backups.
     Backup(backup::BackupArgs),
     /// List, verify or remove the backups of a directory.
@@ -134,6 +140,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&args),
         Command::Digest(args) => digest::run(&args),
         Command::Checkpoint(args) => checkpoint::run(&args),
+        Command::Import(args) => import::run(&args),
         Command::Backup(args) => backup::backup(&args),
         Command::Backups(args) => backup::backups(&args),
         Command::Restore(args) => backup::restore(&args),
