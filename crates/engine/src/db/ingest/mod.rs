@@ -12,6 +12,7 @@
 //!              readers get the new versions, then the number becomes visible
 //!              ------------------------------------------------------------ to here
 //! finish.rs    open the tables, count, tell listeners; remove what was moved
+//! import.rs    the same for a family that was exported: it is created with its tables
 //! ```
 //!
 //! Invariants:
