@@ -19,12 +19,9 @@
 //! such a log, and would cut that of the copy with it.
 
 use crate::copying::{Copier, CopyProgress};
-use crate::export::export_column_family;
 use crate::places::options_of_copy;
 use ferrock_base::{Error, Result, SequenceNumber};
-use ferrock_engine::{
-    ColumnFamily, Db, ExportImportFilesMetadata, FileKind, LiveFileStorageInfo, LiveFilesStorageOptions,
-};
+use ferrock_engine::{Db, FileKind, LiveFileStorageInfo, LiveFilesStorageOptions};
 use ferrock_format::file_name;
 use ferrock_vfs::{FileSystem, RateLimiter, WritableOptions, read_file};
 use std::fmt;
@@ -147,40 +144,6 @@ impl<'a> Checkpoint<'a> {
         drop(hold);
         let report = end_unfinished(&*files, &unfinished, directory, filled)?;
         Ok(CheckpointReport { sequence, ..report })
-    }
-
-    /// Exports a family: links or copies of its tables in `directory`, which must not exist, and what
-    /// [`Db::create_column_family_with_import`] has to know of them. The family is flushed first; it has everything that
-    /// was acknowledged before. RocksDB's `ExportColumnFamily` and `CreateColumnFamilyWithImport` do the same.
-    ///
-    /// # Errors
-    /// Those of [`create`](Self::create); `NotSupported` when a table refers to blob files, which are not exported.
-    ///
-    /// ```
-    /// use ferrock::backup::Checkpoint;
-    /// use ferrock::{ColumnFamilyOptions, ImportColumnFamilyOptions};
-    ///
-    /// # fn main() -> ferrock::Result<()> {
-    /// # let directory = tempfile::tempdir().unwrap();
-    /// # let exported = directory.path().join("exported");
-    /// # let mut options = ferrock::DbOptions::default();
-    /// # options.create_if_missing = true;
-    /// # let open = |name| ferrock::Db::open(directory.path().join(name), options.clone());
-    /// let (from, to) = (open("from")?, open("to")?);
-    /// from.put(b"key", b"value")?;
-    /// let metadata = Checkpoint::new(&from).export_column_family(&from.default_column_family()?, &exported)?;
-    /// let (options, import) = (ColumnFamilyOptions::default(), ImportColumnFamilyOptions { move_files: true });
-    /// let family = to.create_column_family_with_import("copy", options, &import, &[metadata])?;
-    /// assert_eq!(to.get_cf(&family, &Default::default(), b"key")?.as_deref(), Some(&b"value"[..]));
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn export_column_family(
-        mut self,
-        family: &ColumnFamily,
-        directory: impl AsRef<Path>,
-    ) -> Result<ExportImportFilesMetadata> {
-        export_column_family(&mut self, family, directory.as_ref())
     }
 
     pub(crate) fn fill(

@@ -6,8 +6,8 @@
 //!                                      +--> metadata: levels, boundaries, sequence numbers, epochs
 //! ```
 //!
-//! Invariants: those of a [checkpoint](crate::checkpoint), but that the directory opens as nothing. Only tables are in it;
-//! what the MANIFEST knew of them is in the [metadata](ExportImportFilesMetadata), which the caller keeps.
+//! Invariants: those of a [checkpoint](crate::checkpoint), but that the directory opens as nothing. Only tables are in
+//! it; what the MANIFEST knew of them is in the [metadata](ExportImportFilesMetadata), which the caller keeps.
 
 use crate::checkpoint::{Checkpoint, begin_unfinished, end_unfinished};
 use ferrock_base::{Error, Result};
@@ -17,7 +17,44 @@ use ferrock_engine::{
 use ferrock_format::file_name;
 use std::path::Path;
 
-pub(crate) fn export_column_family(
+impl Checkpoint<'_> {
+    /// Exports a family: links or copies of its tables in `directory`, which must not exist, and what
+    /// [`create_column_family_with_import`](ferrock_engine::Db::create_column_family_with_import) has to know of them.
+    /// The family is flushed first; it has everything that was acknowledged before. RocksDB's `ExportColumnFamily` and
+    /// `CreateColumnFamilyWithImport` do the same.
+    ///
+    /// # Errors
+    /// Those of [`create`](Self::create); `NotSupported` when a table refers to blob files, which are not exported.
+    ///
+    /// ```
+    /// use ferrock::backup::Checkpoint;
+    /// use ferrock::{ColumnFamilyOptions, ImportColumnFamilyOptions};
+    ///
+    /// # fn main() -> ferrock::Result<()> {
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let exported = directory.path().join("exported");
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let open = |name| ferrock::Db::open(directory.path().join(name), options.clone());
+    /// let (from, to) = (open("from")?, open("to")?);
+    /// from.put(b"key", b"value")?;
+    /// let metadata = Checkpoint::new(&from).export_column_family(&from.default_column_family()?, &exported)?;
+    /// let (options, import) = (ColumnFamilyOptions::default(), ImportColumnFamilyOptions { move_files: true });
+    /// let family = to.create_column_family_with_import("copy", options, &import, &[metadata])?;
+    /// assert_eq!(to.get_cf(&family, &Default::default(), b"key")?.as_deref(), Some(&b"value"[..]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn export_column_family(
+        mut self,
+        family: &ColumnFamily,
+        directory: impl AsRef<Path>,
+    ) -> Result<ExportImportFilesMetadata> {
+        export_column_family(&mut self, family, directory.as_ref())
+    }
+}
+
+fn export_column_family(
     checkpoint: &mut Checkpoint<'_>,
     family: &ColumnFamily,
     directory: &Path,

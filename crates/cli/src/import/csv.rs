@@ -8,8 +8,8 @@
 //! Invariants:
 //! - Nothing is guessed: a quote within a field that does not begin with one, a byte behind a closing quote, and a row
 //!   with another number of fields than the first line are damage. A line without a byte is none.
-//! - A quote that nothing closes is an error of the file, also where damaged lines are passed over: everything behind it
-//!   would go with it.
+//! - A quote that nothing closes is an error of the file, also where damaged lines are passed over: everything behind
+//!   it would go with it.
 //!
 //! No crate is used: those that are known take such damage as text.
 

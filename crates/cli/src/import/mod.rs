@@ -1,5 +1,5 @@
-//! `ferrock import`: rows of CSV files, JSON lines or dumps of `ldb`, sorted with bounded memory, become tables, and the
-//! tables become part of a database in one step.
+//! `ferrock import`: rows of CSV files, JSON lines or dumps of `ldb`, sorted with bounded memory, become tables, and
+//! the tables become part of a database in one step.
 //!
 //! ```text
 //! arguments.rs   the command line

@@ -77,18 +77,19 @@ impl Db {
 
     /// Creates a column family of the tables of one that was exported
     /// (`ferrock::backup::Checkpoint::export_column_family`), of this database, another one, or one of RocksDB. Tables
-    /// keep their levels and their sequence numbers, and the database goes on with numbers behind theirs. Several exports
-    /// make one family where their keys do not overlap, for example shards. After a crash the family is there with all
-    /// its tables, or not at all. When the call returns, it is durable.
+    /// keep their levels and their sequence numbers, and the database goes on with numbers behind theirs. Several
+    /// exports make one family where their keys do not overlap, for example shards. After a crash the family is there
+    /// with all its tables, or not at all. When the call returns, it is durable.
     ///
     /// Every table is read first. Other families are written to meanwhile.
     ///
     /// # Errors
-    /// Of a call that fails nothing is there, and the files from outside are as they were. `InvalidArgument` for another
-    /// comparator, no file, a file that is named twice or is empty, exports that overlap, a level that the options do
-    /// not have, and for what [`create_column_family`](Self::create_column_family) refuses; `Corruption` for a file that
-    /// is damaged or is not what the metadata say, and for files of a level that overlap; `NotSupported` for tables that
-    /// refer to blob files, which no export has, and for plain tables; `Io` and `NoSpace` as they come.
+    /// Of a call that fails nothing is there, and the files from outside are as they were. `InvalidArgument` for
+    /// another comparator, no file, a file that is named twice or is empty, exports that overlap, a level that the
+    /// options do not have, and for what [`create_column_family`](Self::create_column_family) refuses; `Corruption`
+    /// for a file that is damaged or is not what the metadata say, and for files of a level that overlap;
+    /// `NotSupported` for tables that refer to blob files, which no export has, and for plain tables; `Io` and
+    /// `NoSpace` as they come.
     ///
     /// ```
     /// # extern crate ferrock_engine as ferrock;

@@ -1,8 +1,7 @@
 //! Reading, creating and dropping column families.
 
 use super::family::{Family, FamilyView};
-use super::log_and_apply::number_group;
-use super::{LogRelease, VersionSet};
+use super::{LogRelease, VersionSet, number_group};
 use crate::version::Version;
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::version_edit::{ColumnFamilyChange, NewFile, VersionEdit};
@@ -86,12 +85,12 @@ impl VersionSet {
         self.create_column_family_of(name, options, log_number, Vec::new())
     }
 
-    /// As [`create_column_family`](Self::create_column_family), with tables: a crash leaves the family with all of them,
-    /// or no family.
+    /// As [`create_column_family`](Self::create_column_family), with tables: a crash leaves the family with all of
+    /// them, or no family.
     ///
     /// # Errors
-    /// Those of [`create_column_family`](Self::create_column_family); `Corruption` and `InvalidArgument` for tables that
-    /// do not make a tree, before anything is written.
+    /// Those of [`create_column_family`](Self::create_column_family); `Corruption` and `InvalidArgument` for tables
+    /// that do not make a tree, before anything is written.
     pub fn create_column_family_of(
         &self,
         name: &str,

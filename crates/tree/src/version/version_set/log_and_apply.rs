@@ -4,7 +4,7 @@ use super::families::dropped;
 use super::family::Family;
 use super::manifest_writer::ManifestWriter;
 use super::snapshot_records::snapshot_records;
-use super::{Manifest, VersionSet, current};
+use super::{Manifest, VersionSet, current, number_group};
 use crate::version::{Version, VersionBuilder};
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::file_name;
@@ -217,15 +217,6 @@ impl VersionSet {
             }
         }
     }
-}
-
-/// Says in each edit that all of them count together. One record is atomic by itself.
-pub(super) fn number_group(edits: &mut [VersionEdit]) -> Result<()> {
-    let count = u32::try_from(edits.len()).map_err(|_| Error::invalid_argument("too many edits in a group"))?;
-    for (edit, remaining) in edits.iter_mut().zip((0..count).rev()).filter(|_| count > 1) {
-        edit.remaining_in_group = Some(remaining);
-    }
-    Ok(())
 }
 
 fn changes_tree(edit: &VersionEdit) -> bool {
