@@ -32,9 +32,22 @@ impl Database {
     /// # Errors
     /// The library's message: an option that it does not know, a directory that has something else.
     pub fn open(functions: &'static Functions, directory: &Path, options: &str) -> Result<Self, String> {
+        Self::open_family(functions, directory, options, "default")
+    }
+
+    /// As [`open`](Self::open), a database with another family beside the default one, which all calls then mean.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn open_family(
+        functions: &'static Functions,
+        directory: &Path,
+        options: &str,
+        family: &str,
+    ) -> Result<Self, String> {
         let f = functions;
         let path = c_text(directory.to_str().ok_or_else(|| format!("{} is not UTF-8", directory.display()))?)?;
-        let (text, name) = (c_text(options)?, c_text("default")?);
+        let (text, name, default) = (c_text(options)?, c_text(family)?, c_text("default")?);
         // SAFETY: each pair makes and ends objects of one kind.
         let (base, options, write, synced_write, read) = unsafe {
             (
@@ -51,12 +64,25 @@ impl Database {
             (f.get_options_from_string)(base.object(), text.as_ptr(), options.object(), error);
         })
         .map_err(|error| format!("options {text:?}: {error}"))?;
-        let (names, families, mut family) = ([name.as_ptr()], [options.object()], null_mut());
-        // SAFETY: the lists have one member each, and there is a place for one handle.
+        // The family that is meant comes last.
+        let names = [default.as_ptr(), name.as_ptr()];
+        let names = if family == "default" { &names[1..] } else { &names[..] };
+        let families = [options.object(); 2];
+        let (mut handles, count) = ([null_mut(); 2], names.len() as i32);
+        // SAFETY: the lists have as many members as the call is told, and there are places for as many handles.
         let database = f.checked(|error| unsafe {
             let (names, families) = (names.as_ptr(), families.as_ptr());
-            (f.open_column_families)(options.object(), path.as_ptr(), 1, names, families, &mut family, error)
+            let places = handles.as_mut_ptr();
+            (f.open_column_families)(options.object(), path.as_ptr(), count, names, families, places, error)
         })?;
+        let [first, second] = handles;
+        let family = if count == 1 {
+            first
+        } else {
+            // SAFETY: the handle is what the call above made, and it is ended once.
+            unsafe { (f.column_family_handle_destroy)(first) };
+            second
+        };
         // SAFETY: both are what the call above made, and ended by their functions alone, the family first.
         let (family, database) =
             unsafe { (Owned::new(family, f.column_family_handle_destroy), Owned::new(database, f.close)) };
