@@ -48,7 +48,7 @@ use std::sync::atomic::AtomicBool;
 /// # }
 /// ```
 pub struct Checkpoint<'a> {
-    db: &'a Db,
+    pub(crate) db: &'a Db,
     log_size_for_flush: u64,
     hard_links: bool,
     copier: Copier,
@@ -133,35 +133,20 @@ impl<'a> Checkpoint<'a> {
     pub fn create(mut self, directory: impl AsRef<Path>) -> Result<CheckpointReport> {
         let directory = directory.as_ref();
         let files = self.db.file_system();
-        check_is_free(&*files, directory)?;
-        let unfinished = unfinished_name(directory)?;
-        remove_unfinished(&*files, &unfinished)?;
+        let unfinished = begin_unfinished(&*files, directory)?;
         let hold = self.db.hold_files()?;
         let sequence = self.db.latest_sequence_number();
         let options =
             LiveFilesStorageOptions { wal_size_for_flush: self.log_size_for_flush, include_checksum_info: false };
         let list = self.db.live_files_storage_info(&options)?;
         files.create_dir_all(&unfinished)?;
-        let created = self.fill(&*files, &list, &unfinished).and_then(|report| {
-            drop(hold);
-            files.sync_dir(&unfinished)?;
-            files.rename(&unfinished, directory)?;
-            Ok(CheckpointReport { sequence, ..report })
-        });
-        match created {
-            Ok(report) => {
-                files.sync_dir(parent_of(directory))?;
-                Ok(report)
-            }
-            Err(error) => {
-                // The first error is the one to report.
-                let _ = remove_unfinished(&*files, &unfinished);
-                Err(error)
-            }
-        }
+        let filled = self.fill(&*files, &list, &unfinished);
+        drop(hold);
+        let report = end_unfinished(&*files, &unfinished, directory, filled)?;
+        Ok(CheckpointReport { sequence, ..report })
     }
 
-    fn fill(
+    pub(crate) fn fill(
         &mut self,
         files: &dyn FileSystem,
         list: &[LiveFileStorageInfo],
@@ -227,6 +212,36 @@ fn contents_of(files: &dyn FileSystem, file: &LiveFileStorageInfo) -> Result<Opt
         return read_file(files, &file.path()).map(|text| Some(options_of_copy(&text, None)));
     }
     Ok(file.replacement_contents.clone())
+}
+
+/// Finds the directory that is filled before it gets its name, and removes what an earlier attempt left of it.
+pub(crate) fn begin_unfinished(files: &dyn FileSystem, directory: &Path) -> Result<PathBuf> {
+    check_is_free(files, directory)?;
+    let unfinished = unfinished_name(directory)?;
+    remove_unfinished(files, &unfinished)?;
+    Ok(unfinished)
+}
+
+/// Gives a directory that was filled its name, durably; removes one that could not be filled.
+pub(crate) fn end_unfinished<T>(
+    files: &dyn FileSystem,
+    unfinished: &Path,
+    directory: &Path,
+    filled: Result<T>,
+) -> Result<T> {
+    let named = filled.and_then(|filled| {
+        files.sync_dir(unfinished)?;
+        files.rename(unfinished, directory)?;
+        Ok(filled)
+    });
+    match named {
+        Ok(filled) => files.sync_dir(parent_of(directory)).map(|()| filled),
+        Err(error) => {
+            // The first error is the one to report.
+            let _ = remove_unfinished(files, unfinished);
+            Err(error)
+        }
+    }
 }
 
 /// The directory above, which is the current one for a name alone.

@@ -23,6 +23,7 @@
 //! |---|---|
 //! | `checkpoint.rs` | a copy in a directory: hard links of what never changes, copies of the rest |
 //! | `copying.rs` | bytes from one file system to another: rate, progress, stop |
+//! | `export.rs` | the tables of one family in a directory, for another database |
 //! | `engine/` | many backups in one directory, as RocksDB's BackupEngine keeps them |
 //! | `places.rs` | OPTIONS of a copy, which must not name the directories of its origin |
 //!
@@ -34,6 +35,7 @@
 mod checkpoint;
 mod copying;
 mod engine;
+mod export;
 mod places;
 
 pub use checkpoint::{Checkpoint, CheckpointReport};

@@ -32,7 +32,7 @@ impl Database {
     /// # Errors
     /// The library's message: an option that it does not know, a directory that has something else.
     pub fn open(functions: &'static Functions, directory: &Path, options: &str) -> Result<Self, String> {
-        Self::open_by(functions, directory, options, None)
+        Self::open_by(functions, directory, options, "default", None)
     }
 
     /// As [`open`](Self::open), where values live for `ttl` seconds; for ever when it is not positive.
@@ -45,18 +45,32 @@ impl Database {
         options: &str,
         ttl: c_int,
     ) -> Result<Self, String> {
-        Self::open_by(functions, directory, options, Some(ttl))
+        Self::open_by(functions, directory, options, "default", Some(ttl))
+    }
+
+    /// As [`open`](Self::open), a database with another family beside the default one, which all calls then mean.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn open_family(
+        functions: &'static Functions,
+        directory: &Path,
+        options: &str,
+        family: &str,
+    ) -> Result<Self, String> {
+        Self::open_by(functions, directory, options, family, None)
     }
 
     fn open_by(
         functions: &'static Functions,
         directory: &Path,
         options: &str,
+        family: &str,
         ttl: Option<c_int>,
     ) -> Result<Self, String> {
         let f = functions;
         let path = c_text(directory.to_str().ok_or_else(|| format!("{} is not UTF-8", directory.display()))?)?;
-        let (text, name) = (c_text(options)?, c_text("default")?);
+        let (text, name, default) = (c_text(options)?, c_text(family)?, c_text("default")?);
         // SAFETY: each pair makes and ends objects of one kind.
         let (base, options, write, synced_write, read) = unsafe {
             (
@@ -73,22 +87,35 @@ impl Database {
             (f.get_options_from_string)(base.object(), text.as_ptr(), options.object(), error);
         })
         .map_err(|error| format!("options {text:?}: {error}"))?;
-        let (names, families, mut family) = ([name.as_ptr()], [options.object()], null_mut());
+        // The family that is meant comes last.
+        let names = [default.as_ptr(), name.as_ptr()];
+        let names = if family == "default" { &names[1..] } else { &names[..] };
+        let families = [options.object(); 2];
+        let (mut handles, count) = ([null_mut(); 2], names.len() as i32);
         let with_ttl =
             ttl.map(|ttl| f.open_column_families_with_ttl.zip(Some(ttl)).ok_or("the library has no such open"));
         let with_ttl = with_ttl.transpose()?;
-        // SAFETY: the lists have one member each, and there is a place for one handle.
+        // SAFETY: the lists have as many members as the call is told, and there are places for as many handles.
         let database = f.checked(|error| unsafe {
-            let (names, families) = (names.as_ptr(), families.as_ptr());
+            let (names, families, places) = (names.as_ptr(), families.as_ptr(), handles.as_mut_ptr());
             match with_ttl {
                 None => {
-                    (f.open_column_families)(options.object(), path.as_ptr(), 1, names, families, &mut family, error)
+                    (f.open_column_families)(options.object(), path.as_ptr(), count, names, families, places, error)
                 }
                 Some((open, ttl)) => {
-                    open(options.object(), path.as_ptr(), 1, names, families, &mut family, &ttl, error)
+                    let ttls = [ttl; 2];
+                    open(options.object(), path.as_ptr(), count, names, families, places, ttls.as_ptr(), error)
                 }
             }
         })?;
+        let [first, second] = handles;
+        let family = if count == 1 {
+            first
+        } else {
+            // SAFETY: the handle is what the call above made, and it is ended once.
+            unsafe { (f.column_family_handle_destroy)(first) };
+            second
+        };
         // SAFETY: both are what the call above made, and ended by their functions alone, the family first.
         let (family, database) =
             unsafe { (Owned::new(family, f.column_family_handle_destroy), Owned::new(database, f.close)) };

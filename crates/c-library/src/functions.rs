@@ -214,6 +214,33 @@ functions! {
         ingestexternalfileoptions_destroy: (Object);
         ingestexternalfileoptions_set_move_files: (Object, c_uchar);
         ingestexternalfileoptions_set_write_global_seqno: (Object, c_uchar);
+        checkpoint_export_column_family: (Object, Object, *const c_char, ErrorSlot) -> Object;
+        create_column_family_with_import: (Object, Object, *const c_char, Object, Object, ErrorSlot) -> Object;
+        export_import_files_metadata_create: () -> Object;
+        export_import_files_metadata_destroy: (Object);
+        export_import_files_metadata_get_files: (Object) -> Object;
+        export_import_files_metadata_set_db_comparator_name: (Object, *const c_char);
+        export_import_files_metadata_set_files: (Object, Object);
+        import_column_family_options_create: () -> Object;
+        import_column_family_options_destroy: (Object);
+        import_column_family_options_set_move_files: (Object, c_uchar);
+        livefiles_create: () -> Object;
+        livefiles_destroy: (Object);
+        livefiles_add: (Object, Object);
+        livefiles_count: (Object) -> c_int;
+        livefiles_name: (Object, c_int) -> *const c_char;
+        livefiles_directory: (Object, c_int) -> *const c_char;
+        livefiles_level: (Object, c_int) -> c_int;
+        livefiles_size: (Object, c_int) -> usize;
+        livefiles_smallest_seqno: (Object, c_int) -> u64;
+        livefiles_largest_seqno: (Object, c_int) -> u64;
+        livefile_create: () -> Object;
+        livefile_set_name: (Object, *const c_char);
+        livefile_set_directory: (Object, *const c_char);
+        livefile_set_level: (Object, c_int);
+        livefile_set_size: (Object, usize);
+        livefile_set_smallest_seqno: (Object, u64);
+        livefile_set_largest_seqno: (Object, u64);
         ingest_external_file_cf: (Object, Object, *const *const c_char, usize, Object, ErrorSlot);
     }
 }

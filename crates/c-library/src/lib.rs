@@ -7,6 +7,7 @@
 //! database.rs    a database with one column family, safe to call: what a measurement needs
 //! backups.rs     checkpoints and a directory of backups of such databases, safe to call
 //! ingestion.rs   tables from outside: writing one, taking them in
+//! export.rs      column families exported and imported
 //! ```
 //!
 //! `ferrock compare` holds libraries side by side through [`Database`]; the interop rig, whose databases have
@@ -16,6 +17,7 @@
 mod backups;
 mod cursor;
 mod database;
+mod export;
 mod functions;
 mod ingestion;
 mod object;
@@ -23,6 +25,7 @@ mod object;
 pub use backups::{BackupHow, BackupTold, Backups};
 pub use cursor::Cursor;
 pub use database::{Database, Rows};
+pub use export::ExportedTable;
 pub use functions::{ErrorSlot, Functions, Object, c_text};
 pub use ingestion::{IngestHow, TableEntry};
 pub use object::{Owned, borrowed, chars};

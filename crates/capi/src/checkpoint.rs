@@ -4,12 +4,22 @@ use crate::db::rocksdb_t;
 use crate::handle::{borrow, give};
 use crate::memory::path;
 use ferrock::backup::Checkpoint;
-use ferrock::{Error, ErrorKind, WeakDb};
+use ferrock::{Db, Error, ErrorKind, Result, WeakDb};
 use std::ffi::c_char;
 
 /// Makes checkpoints of a database, which it does not keep open.
 pub struct rocksdb_checkpoint_t {
-    pub(crate) db: WeakDb,
+    db: WeakDb,
+}
+
+impl rocksdb_checkpoint_t {
+    /// The database.
+    ///
+    /// # Errors
+    /// `Shutdown in progress` when it is closed.
+    pub(crate) fn open_db(&self) -> Result<Db> {
+        self.db.upgrade().ok_or_else(|| Error::new(ErrorKind::ShutdownInProgress, "the database is closed"))
+    }
 }
 
 c_fallible! {
@@ -29,9 +39,7 @@ c_fallible! {
     ) {
         // SAFETY: the contract.
         let (checkpoint, directory) = unsafe { (borrow(checkpoint, "checkpoint")?, path(checkpoint_dir)?) };
-        let db = checkpoint.db.upgrade();
-        let db = db.ok_or_else(|| Error::new(ErrorKind::ShutdownInProgress, "the database is closed"))?;
-        Checkpoint::new(&db).log_size_for_flush(log_size_for_flush).create(directory).map(|_| ())
+        Checkpoint::new(&checkpoint.open_db()?).log_size_for_flush(log_size_for_flush).create(directory).map(|_| ())
     }
 }
 

@@ -8,6 +8,7 @@
 //! | `read`, `iterator`, `snapshot` | get and its many forms; ranges; moments |
 //! | `maintenance`, `live_files`, `property` | flush, compaction, checks; tables; numbers |
 //! | `checkpoint`, `storage_info` | copies of a running database, and what they are made of |
+//! | `exported_families` | column families exported from and imported into databases |
 //! | `compaction_control` | compactions of named files, cancelling, aborting, waiting |
 //! | `compaction_service`, `open_and_compact` | compactions in other processes: the database's side, the worker's |
 //! | `sst_file_writer`, `ingest` | tables from outside: writing them, and taking them in |
@@ -59,6 +60,7 @@ mod deletion_rules;
 mod env;
 mod error;
 mod event_listener;
+mod exported_families;
 mod family_handle;
 mod fifo_options;
 mod filter_policy;

@@ -3,8 +3,9 @@
 use crate::db::rocksdb_t;
 use crate::handle::{give, take};
 use crate::memory::{bytes, put};
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// The tables of a moment.
 #[derive(Default)]
@@ -26,6 +27,51 @@ pub struct rocksdb_livefile_t {
     largest_sequence: u64,
     entries: u64,
     deletions: u64,
+    /// What an export told, and no setter says.
+    exported: ferrock::ExportedFile,
+}
+
+impl rocksdb_livefiles_t {
+    /// The tables of an exported family.
+    pub(crate) fn of_export(files: &[ferrock::ExportedFile]) -> Self {
+        Self { files: files.iter().map(of_exported).collect() }
+    }
+
+    /// The tables as those of an exported family.
+    pub(crate) fn to_export(&self) -> Vec<ferrock::ExportedFile> {
+        self.files.iter().map(to_exported).collect()
+    }
+}
+
+fn of_exported(file: &ferrock::ExportedFile) -> rocksdb_livefile_t {
+    let text = |path: Option<&OsStr>| path.map(OsStr::as_bytes).unwrap_or_default().to_vec();
+    let name = [b"/", &text(file.path.file_name())[..]].concat();
+    let user_key = |key: &Vec<u8>| key[..key.len().saturating_sub(8)].to_vec();
+    rocksdb_livefile_t {
+        name: CString::new(name).unwrap_or_default(),
+        directory: CString::new(text(file.path.parent().map(Path::as_os_str))).unwrap_or_default(),
+        level: c_int::try_from(file.level).unwrap_or(c_int::MAX),
+        size_bytes: usize::try_from(file.size_bytes).unwrap_or(usize::MAX),
+        smallest_key: user_key(&file.smallest),
+        largest_key: user_key(&file.largest),
+        smallest_sequence: file.smallest_sequence.0,
+        largest_sequence: file.largest_sequence.0,
+        exported: file.clone(),
+        ..rocksdb_livefile_t::default()
+    }
+}
+
+fn to_exported(file: &rocksdb_livefile_t) -> ferrock::ExportedFile {
+    let name = file.name.to_bytes();
+    let name = name.strip_prefix(b"/").unwrap_or(name);
+    ferrock::ExportedFile {
+        path: Path::new(OsStr::from_bytes(file.directory.to_bytes())).join(OsStr::from_bytes(name)),
+        level: usize::try_from(file.level).unwrap_or(usize::MAX),
+        size_bytes: file.size_bytes as u64,
+        smallest_sequence: ferrock::SequenceNumber(file.smallest_sequence),
+        largest_sequence: ferrock::SequenceNumber(file.largest_sequence),
+        ..file.exported.clone()
+    }
 }
 
 /// A table of a database as this interface tells it. RocksDB's names begin with the slash that parts them from the
@@ -43,6 +89,7 @@ fn told(file: &ferrock::LiveFile) -> rocksdb_livefile_t {
         largest_sequence: file.largest_sequence.0,
         entries: file.num_entries,
         deletions: file.num_deletions,
+        ..rocksdb_livefile_t::default()
     }
 }
 

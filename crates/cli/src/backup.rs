@@ -361,7 +361,8 @@ pub(crate) fn restore(args: &RestoreArgs) -> Result<Outcome> {
         Keep::Run => RestoreMode::KeepLatestDbSessionIdFiles,
         Keep::Checksum => RestoreMode::VerifyChecksum,
     };
-    let options = RestoreOptions { keep_log_files: args.keep_logs, mode, progress: Some(callback) };
+    let options =
+        RestoreOptions { keep_log_files: args.keep_logs, mode, progress: Some(callback), ..RestoreOptions::default() };
     let logs = args.wal_dir.as_deref().unwrap_or(&args.db);
     let restored = engine.restore_db_from_backup(id, &args.db, logs, &options);
     bar.finish_and_clear();

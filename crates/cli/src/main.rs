@@ -7,6 +7,7 @@
 //! backup.rs   backups: making, listing, verifying, removing, restoring
 //! doctor.rs   what is damaged, and its repair
 //! checkpoint.rs  a copy in a directory of its own     explain_config/  what an option set means
+//! import/     rows of CSV files, JSON lines and dumps, by tables that are ingested
 //! inspect.rs  a page to look at a database            top/        the same in a terminal
 //! plan/       what a database will cost, by simulation      traces.rs  what was asked of one, told and asked again
 //! fast-forward: the cost of bounded reads; in the library, as another program measures another engine with it
@@ -29,6 +30,7 @@ mod doctor;
 mod explain_config;
 mod failure;
 mod hex;
+mod import;
 mod inspect;
 mod output;
 mod plan;
@@ -61,6 +63,8 @@ Examples:
                                           restore the newest one
   ferrock doctor /var/lib/app/db          what is damaged, and what each way to mend it would lose
   ferrock repair /var/lib/app/db          salvage what is intact
+  ferrock import /var/lib/app/db users.csv --key id --value name
+                                          rows of a file of any size, sorted with bounded memory
   ferrock inspect /var/lib/app/db         look at levels, files, memory, options and LOG in a browser
   ferrock top http://127.0.0.1:8080/      the same in a terminal, of a process that serves its numbers
   ferrock explain-config /var/lib/app/db --data 500GB --memory 16GB
@@ -102,6 +106,8 @@ enum Command {
     Repair(doctor::RepairArgs),
     /// Copy a database to a directory that opens by itself.
     Checkpoint(checkpoint::CheckpointArgs),
+    /// Import rows of CSV files, JSON lines or dumps, sorted with bounded memory, in one step.
+    Import(Box<import::ImportArgs>),
     /// Add a backup of a database to a directory of backups.
     Backup(backup::BackupArgs),
     /// List, verify or remove the backups of a directory.
@@ -155,6 +161,7 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Repair(args) => doctor::repair(&args),
         Command::Checkpoint(args) => checkpoint::run(&args),
+        Command::Import(args) => import::run(&args),
         Command::Backup(args) => backup::backup(&args),
         Command::Backups(args) => backup::backups(&args),
         Command::Restore(args) => backup::restore(&args),

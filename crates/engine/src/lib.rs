@@ -26,11 +26,11 @@ mod write;
 
 pub use column_family::ColumnFamily;
 pub use db::{
-    AsyncScan, ColumnFamilyDescriptor, CompactionServiceOptionsOverride, Db, FileHold, GetAsync, INTEGER_PROPERTIES,
-    IngestExternalFileArg, Iter, KeyVersion, KeyVersions, LiveFile, LiveFileStorageInfo, LiveFilesStorageOptions,
-    MAP_PROPERTIES, MultiGetAsync, MultiScan, NextBatch, OpenAndCompactOptions, PinnedSlice, ScanBatch, ScanRange,
-    ScanRow, TEXT_PROPERTIES, TableOverride, UserKeyRange, WalBatch, WalFile, WalIterator, WalKind, WalReadOptions,
-    WeakDb, failed_compaction_result, open_and_compact,
+    AsyncScan, ColumnFamilyDescriptor, CompactionServiceOptionsOverride, Db, ExportImportFilesMetadata, ExportedFile,
+    FileHold, GetAsync, INTEGER_PROPERTIES, IngestExternalFileArg, Iter, KeyVersion, KeyVersions, LiveFile,
+    LiveFileStorageInfo, LiveFilesStorageOptions, MAP_PROPERTIES, MultiGetAsync, MultiScan, NextBatch,
+    OpenAndCompactOptions, PinnedSlice, ScanBatch, ScanRange, ScanRow, TEXT_PROPERTIES, TableOverride, UserKeyRange,
+    WalBatch, WalFile, WalIterator, WalKind, WalReadOptions, WeakDb, failed_compaction_result, open_and_compact,
 };
 pub use ferrock_base::byte_text;
 pub use ferrock_base::{Comparator, Error, ErrorKind, FileNumber, Result, SequenceNumber, ValueType};
@@ -48,7 +48,7 @@ pub use job_directory::{FinishedJob, JobDirectory, JobDirectoryService};
 pub use metrics::Metrics;
 pub use options::{
     Canceller, ColumnFamilyOptions, CompactRangeOptions, CompactionOptions, DbOptions, FlushOptions,
-    IngestExternalFileOptions, ReadOptions, WaitForCompactOptions, WriteOptions,
+    ImportColumnFamilyOptions, IngestExternalFileOptions, ReadOptions, WaitForCompactOptions, WriteOptions,
 };
 pub use snapshot::Snapshot;
 pub use sst_file::{ExternalSstFileInfo, SstFileIter, SstFileReader, SstFileWriter};

@@ -43,12 +43,12 @@ pub use ferrock_engine::*;
 pub use ferrock_indexed_batch as indexed_batch;
 #[cfg(feature = "metrics")]
 pub use ferrock_metrics as metrics;
+#[cfg(feature = "repair")]
+pub use ferrock_repair as repair;
 #[cfg(feature = "replay")]
 pub use ferrock_replay as replay;
 #[cfg(feature = "ttl")]
 pub use ferrock_ttl as ttl;
-#[cfg(feature = "repair")]
-pub use ferrock_repair as repair;
 #[cfg(feature = "wide")]
 pub use ferrock_wide as wide;
 

@@ -49,6 +49,20 @@ pub struct IngestExternalFileOptions {
     pub file_opening_threads: i32,
 }
 
+/// How the tables of an exported column family are taken: see `Db::create_column_family_with_import`. The name and the
+/// default are RocksDB's.
+///
+/// ```
+/// use ferrock_options::ImportColumnFamilyOptions;
+/// assert!(!ImportColumnFamilyOptions::default().move_files);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ImportColumnFamilyOptions {
+    /// The database gets each file as a second name of it, where both names can be on one device, and the first name is
+    /// removed when the family is there; else files are copied (default false).
+    pub move_files: bool,
+}
+
 impl Default for IngestExternalFileOptions {
     fn default() -> Self {
         Self {

@@ -97,7 +97,7 @@ pub use ferrock_table::{
 pub use ferrock_vfs::{IoKind, IoPriority, LimiterMode, MmapReads, RateLimiter, TokenBucket, TokenBucketOptions};
 pub use fifo::{CompactionOptionsFifo, FileTemperatureAge};
 pub use in_place::InPlaceCallback;
-pub use ingestion::IngestExternalFileOptions;
+pub use ingestion::{ImportColumnFamilyOptions, IngestExternalFileOptions};
 #[doc(hidden)]
 pub use listener::observe_files;
 pub use listener::{

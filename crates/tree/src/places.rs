@@ -61,6 +61,13 @@ impl FilePlaces {
         paths
     }
 
+    /// Where new tables of a family with these options lie.
+    #[must_use]
+    pub fn directory_of(&self, options: &ColumnFamilyOptions) -> PathBuf {
+        let paths = TablePaths::new(&options.cf_paths);
+        paths.as_ref().unwrap_or(&self.db_paths).directory(0).to_path_buf()
+    }
+
     /// Path of a blob file.
     pub(crate) fn blob(&self, family: u32, number: FileNumber) -> PathBuf {
         let families = self.families.read();

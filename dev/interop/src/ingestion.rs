@@ -4,6 +4,7 @@
 //! turn 1..  Ferrock or RocksDB opens the directory and reads what the other left
 //!           writes, deletes, merges, flushes, compacts; between them tables are ingested
 //!           that either of them wrote: copied or moved, with the number in the file or not, beside a snapshot or not
+//!           the family is exported, imported by either into a database of its own, and read there by both
 //! ```
 //!
 //! What must be there is kept in a sorted map. Values are numbers of eight bytes, which the merge operator adds.
@@ -11,9 +12,13 @@
 use crate::engine::Outcome;
 use crate::random::Random;
 use crate::seeds::Suite;
-use ferrock::{ColumnFamilyOptions, Db, DbOptions, IngestExternalFileOptions, SstFileReader, SstFileWriter};
+use ferrock::backup::Checkpoint;
+use ferrock::{
+    ColumnFamily, ColumnFamilyOptions, Db, DbOptions, ExportImportFilesMetadata, ExportedFile,
+    ImportColumnFamilyOptions, IngestExternalFileOptions, SequenceNumber, SstFileReader, SstFileWriter,
+};
 use ferrock_base::merge::UInt64Add;
-use ferrock_c_library::{Database, Functions, IngestHow, TableEntry};
+use ferrock_c_library::{Database, ExportedTable, Functions, IngestHow, TableEntry};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -113,7 +118,27 @@ impl Opened {
         }
     }
 
+    /// Exports the family. Returns what both can be told of it.
+    fn export(&self, directory: &Path) -> Outcome<Vec<ExportedTable>> {
+        match self {
+            Self::Ferrock(db) => {
+                let family = db.default_column_family().map_err(text)?;
+                let exported = Checkpoint::new(db).export_column_family(&family, directory).map_err(text)?;
+                Ok(exported.files.iter().map(told).collect())
+            }
+            Self::RocksDb(db) => db.export(directory).map_err(|error| format!("RocksDB exports: {error}")),
+        }
+    }
+
     fn rows(&self) -> Outcome<Rows> {
+        match self {
+            Self::Ferrock(db) => self.rows_of(Some(&db.default_column_family().map_err(text)?)),
+            Self::RocksDb(_) => self.rows_of(None),
+        }
+    }
+
+    /// Of a family of Ferrock, or of that with which RocksDB was opened.
+    fn rows_of(&self, family: Option<&ColumnFamily>) -> Outcome<Rows> {
         let mut rows = Rows::new();
         let mut add = |key: &[u8], value: &[u8]| {
             let bytes = value.try_into().map_err(|_| format!("a value of {} bytes", value.len()))?;
@@ -122,7 +147,8 @@ impl Opened {
         };
         match self {
             Self::Ferrock(db) => {
-                let mut iter = db.iter(&ferrock::ReadOptions::default());
+                let family = family.ok_or("no family is named")?;
+                let mut iter = db.iter_cf(family, &ferrock::ReadOptions::default());
                 iter.seek_to_first();
                 while iter.valid() {
                     add(iter.key(), iter.value())?;
@@ -154,6 +180,31 @@ impl Opened {
         }
     }
 }
+
+/// What RocksDB's interface can be told of a table.
+fn told(file: &ExportedFile) -> ExportedTable {
+    ExportedTable {
+        path: file.path.clone(),
+        level: i32::try_from(file.level).unwrap_or(i32::MAX),
+        size_bytes: usize::try_from(file.size_bytes).unwrap_or(usize::MAX),
+        smallest_sequence: file.smallest_sequence.0,
+        largest_sequence: file.largest_sequence.0,
+    }
+}
+
+fn as_exported(table: &ExportedTable) -> ExportedFile {
+    ExportedFile {
+        path: table.path.clone(),
+        level: usize::try_from(table.level).unwrap_or(usize::MAX),
+        size_bytes: table.size_bytes as u64,
+        smallest_sequence: SequenceNumber(table.smallest_sequence),
+        largest_sequence: SequenceNumber(table.largest_sequence),
+        ..ExportedFile::default()
+    }
+}
+
+/// The family that is imported.
+const IMPORTED: &str = "imported";
 
 struct Case<'a> {
     random: Random,
@@ -272,6 +323,54 @@ impl Case<'_> {
         db.ingest(&paths, how, self.random.below(3) == 0)
     }
 
+    /// Exports the family; either imports it into a new database, and both read that.
+    fn export_and_import(&mut self, db: &Opened, turn: usize) -> Outcome<()> {
+        let directory = self.directory.join(format!("export{turn}"));
+        // A family without tables is none.
+        db.put(&key(0), &1_u64.to_le_bytes())?;
+        self.rows.insert(key(0), 1);
+        let tables = db.export(&directory)?;
+        self.tables += tables.len() as u64;
+        let (path, by_ferrock) = (self.directory.join(format!("imported{turn}")), self.random.below(2) == 0);
+        let (move_files, comparator) = (self.random.below(2) == 0, "leveldb.BytewiseComparator");
+        if by_ferrock {
+            let (db, family) = options();
+            let db = Db::open_cf(&path, db, vec![("default".to_owned(), family.clone())]).map_err(text)?.0;
+            let files = tables.iter().map(as_exported).collect();
+            let exports = [ExportImportFilesMetadata { comparator_name: comparator.to_owned(), files }];
+            let import = ImportColumnFamilyOptions { move_files };
+            db.create_column_family_with_import(IMPORTED, family, &import, &exports).map_err(text)?;
+            db.close().map_err(text)?;
+        } else {
+            let db = Database::open(self.functions, &path, OPTIONS)?;
+            match db.import(IMPORTED, comparator, &tables, move_files) {
+                // It opens the tables as if they had number 0, and those that have another one in them are refused.
+                Err(error) if error.contains("have global seqno property") => return Ok(()),
+                imported => imported.map_err(|error| format!("turn {turn}, RocksDB imports: {error}"))?,
+            }
+        }
+        let by = if by_ferrock { "Ferrock" } else { "RocksDB" };
+        for is_ferrock in [by_ferrock, !by_ferrock] {
+            let found = self.imported_rows(&path, is_ferrock)?;
+            if found != self.rows {
+                let reader = if is_ferrock { "Ferrock" } else { "RocksDB" };
+                return Err(format!("turn {turn}: {reader} reads other rows in the family that {by} imported"));
+            }
+        }
+        Ok(())
+    }
+
+    fn imported_rows(&self, path: &Path, is_ferrock: bool) -> Outcome<Rows> {
+        if !is_ferrock {
+            let db = Database::open_family(self.functions, path, OPTIONS, IMPORTED);
+            return Opened::RocksDb(db.map_err(|error| format!("RocksDB: {error}"))?).rows();
+        }
+        let (db, family) = options();
+        let families = ["default", IMPORTED].map(|name| (name.to_owned(), family.clone())).to_vec();
+        let (db, families) = Db::open_cf(path, db, families).map_err(text)?;
+        Opened::Ferrock(db).rows_of(families.last())
+    }
+
     fn turn(&mut self, turn: usize, is_ferrock: bool) -> Outcome<()> {
         let db = self.open(is_ferrock)?;
         self.check(&db, &format!("turn {turn}, opened"))?;
@@ -302,6 +401,7 @@ impl Case<'_> {
             }
         }
         self.check(&db, &format!("turn {turn}, at its end"))?;
+        self.export_and_import(&db, turn)?;
         db.close()
     }
 }

@@ -39,9 +39,9 @@ mod verify;
 
 pub use info::{BackupFileInfo, BackupInfo, RemovalReport};
 pub use options::{
-    BackupEngineOptions, CreateBackupOptions, ExcludeFilesCallback, ProgressCallback, RestoreMode, RestoreOptions,
-    ShareFilesNaming,
+    BackupEngineOptions, CreateBackupOptions, ExcludeFilesCallback, ProgressCallback, RestoreMode, ShareFilesNaming,
 };
+pub use restore::RestoreOptions;
 
 use crate::copying::Copier;
 use catalog::Catalog;

@@ -236,8 +236,8 @@ pub struct CreateBackupOptions {
     /// Is told how far the backup is.
     pub progress: Option<ProgressCallback>,
     /// Is asked about every file of `shared_checksum` that would be copied. What is left out must be in another place,
-    /// and be put into the directory, or already be in the database's, before the backup can be restored. Needs
-    /// `schema_version` 2.
+    /// and be put into the directory, or already be in the database's, before the backup can be restored, or be in one
+    /// of [`RestoreOptions::alternate_dirs`](super::RestoreOptions::alternate_dirs). Needs `schema_version` 2.
     pub exclude_files: Option<ExcludeFilesCallback>,
 }
 
@@ -262,24 +262,4 @@ pub enum RestoreMode {
     /// None.
     #[default]
     PurgeAllFiles,
-}
-
-/// How a database is restored.
-#[derive(Clone, Default)]
-pub struct RestoreOptions {
-    /// Logs that are in the directories stay, and archived ones come back, for backups that have none.
-    pub keep_log_files: bool,
-    /// Which other files stay.
-    pub mode: RestoreMode,
-    /// Is told how far it is.
-    pub progress: Option<ProgressCallback>,
-}
-
-impl fmt::Debug for RestoreOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RestoreOptions")
-            .field("keep_log_files", &self.keep_log_files)
-            .field("mode", &self.mode)
-            .finish_non_exhaustive()
-    }
 }

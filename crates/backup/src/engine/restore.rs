@@ -17,7 +17,7 @@
 //! - OPTIONS names the directory of the logs that was restored to, and none when that is the database's: the file of
 //!   the backup may name a living database's. It is the only file whose bytes are not those of the backup.
 
-use super::options::{ProgressCallback, RestoreOptions};
+use super::options::{ProgressCallback, RestoreMode};
 use super::restore_plan::{RestoredFile, names_in_database};
 use super::transfer::{Meter, Source, Transfer};
 use super::{BackupEngine, LOCK_FILE, make_directory};
@@ -27,8 +27,33 @@ use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_vfs::{FileLock, FileSystem, read_file};
 use std::collections::HashSet;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// How a database is restored.
+#[derive(Clone, Default)]
+pub struct RestoreOptions {
+    /// Logs that are in the directories stay, and archived ones come back, for backups that have none.
+    pub keep_log_files: bool,
+    /// Which other files stay.
+    pub mode: RestoreMode,
+    /// Is told how far it is.
+    pub progress: Option<ProgressCallback>,
+    /// Other directories of backups, searched in order for the files that the backup was made without
+    /// ([`exclude_files`](super::CreateBackupOptions::exclude_files)).
+    pub alternate_dirs: Vec<Arc<BackupEngine>>,
+}
+
+impl fmt::Debug for RestoreOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RestoreOptions")
+            .field("keep_log_files", &self.keep_log_files)
+            .field("mode", &self.mode)
+            .field("alternate_dirs", &self.alternate_dirs.len())
+            .finish_non_exhaustive()
+    }
+}
 
 /// Where a database is restored to.
 struct Target<'a> {
@@ -81,8 +106,10 @@ impl BackupEngine {
         options: &RestoreOptions,
     ) -> Result<()> {
         let _lock = self.exclude_removals()?;
+        let others = options.alternate_dirs.iter().filter(|other| other.options.backup_dir != self.options.backup_dir);
+        let _locks = others.map(|other| other.exclude_removals()).collect::<Result<Vec<_>>>()?;
         let state = self.state.read();
-        let files = self.files_to_restore(id, &state.catalog)?;
+        let files = self.files_to_restore(id, &state.catalog, &options.alternate_dirs)?;
         let target = Target { db_dir: db_dir.as_ref(), wal_dir: wal_dir.as_ref() };
         self.restore(files, &target, options)
     }
@@ -144,13 +171,13 @@ impl BackupEngine {
         });
         let [current, manifest] = std::mem::take(&mut groups);
         self.end_database(target)?;
-        self.restore_files(&manifest, target, meter.clone())?;
+        self.restore_files(&manifest, target, &options.alternate_dirs, meter.clone())?;
         self.purge(target, &kept, &manifest, options.keep_log_files)?;
-        self.restore_files(&files, target, meter.clone())?;
+        self.restore_files(&files, target, &options.alternate_dirs, meter.clone())?;
         for directory in [target.wal_dir, target.db_dir] {
             self.sync_dir(directory)?;
         }
-        self.restore_files(&current, target, meter)?;
+        self.restore_files(&current, target, &options.alternate_dirs, meter)?;
         self.sync_dir(target.db_dir)
     }
 
@@ -210,12 +237,23 @@ impl BackupEngine {
     }
 
     /// Copies files and gives them their names.
-    fn restore_files(&self, files: &[RestoredFile], target: &Target, meter: Option<Arc<Meter>>) -> Result<()> {
+    fn restore_files(
+        &self,
+        files: &[RestoredFile],
+        target: &Target,
+        alternates: &[Arc<Self>],
+        meter: Option<Arc<Meter>>,
+    ) -> Result<()> {
         let to = &self.options.db_file_system;
-        let transfers =
-            self.transfers((&self.options.backup_file_system, to), self.copier(&self.restore_limiter, None), meter);
-        let plan = files.iter().map(|file| self.transfer_to(target, file)).collect::<Result<Vec<_>>>()?;
-        transfers.run(plan)?;
+        // Those of this directory, and those of each other one.
+        for place in std::iter::once(None).chain((0..alternates.len()).map(Some)) {
+            let engine = place.and_then(|index| alternates.get(index)).map_or(self, |other| &**other);
+            let from = &engine.options.backup_file_system;
+            let transfers = self.transfers((from, to), self.copier(&self.restore_limiter, None), meter.clone());
+            let files = files.iter().filter(|file| file.alternate == place);
+            let plan = files.map(|file| self.transfer_to(target, file)).collect::<Result<Vec<_>>>()?;
+            transfers.run(plan)?;
+        }
         files.iter().try_for_each(|file| to.rename(&target.unfinished_path_of(file), &target.path_of(file)))
     }
 

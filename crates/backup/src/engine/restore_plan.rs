@@ -10,6 +10,7 @@ use ferrock_format::backup::{BackupFileName, SHARED_CHECKSUM_DIRECTORY, name_wit
 use ferrock_format::file_name::{self, FileKind, FileName};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A file of a backup on its way to a database.
 #[derive(Clone, Debug)]
@@ -26,17 +27,24 @@ pub(super) struct RestoredFile {
     pub(super) temperature: Temperature,
     /// The directory does not have it: the database must.
     pub(super) is_elsewhere: bool,
+    /// Of the other directories of backups, the one that has it.
+    pub(super) alternate: Option<usize>,
 }
 
 impl BackupEngine {
     /// The files of a backup. All of them are there: nothing of a database is touched for the sake of a backup that
     /// cannot take its place.
-    pub(super) fn files_to_restore(&self, id: u32, catalog: &Catalog) -> Result<Vec<RestoredFile>> {
+    pub(super) fn files_to_restore(
+        &self,
+        id: u32,
+        catalog: &Catalog,
+        alternates: &[Arc<BackupEngine>],
+    ) -> Result<Vec<RestoredFile>> {
         let backup = catalog.backup(id)?;
         let mut files = self.files_of(backup)?;
-        self.add_excluded(backup, catalog, &mut files)?;
+        self.add_excluded(backup, catalog, alternates, &mut files)?;
         let advice = format!("backup {id}: restore another one");
-        for file in files.iter().filter(|file| !file.is_elsewhere) {
+        for file in files.iter().filter(|file| !file.is_elsewhere && file.alternate.is_none()) {
             let size = self.options.backup_file_system.file_size(&file.from).map_err(|error| error.context(&advice))?;
             if size != file.size_bytes {
                 let what = format!("the file has {size} bytes and must have {}; {advice}", file.size_bytes);
@@ -74,11 +82,19 @@ impl BackupEngine {
             crc32c,
             temperature: Temperature::Unknown,
             is_elsewhere: false,
+            alternate: None,
         })
     }
 
-    /// Files that were left out of the backup. Another one may have them, or they were put here since.
-    fn add_excluded(&self, backup: &Backup, catalog: &Catalog, files: &mut Vec<RestoredFile>) -> Result<()> {
+    /// Files that were left out of the backup. Another one may have them, or they were put here since, or one of the
+    /// other directories has them.
+    fn add_excluded(
+        &self,
+        backup: &Backup,
+        catalog: &Catalog,
+        alternates: &[Arc<BackupEngine>],
+        files: &mut Vec<RestoredFile>,
+    ) -> Result<()> {
         let known = catalog.known_files();
         for name in &backup.meta.excluded {
             let known = known.get(&name[..]);
@@ -88,7 +104,8 @@ impl BackupEngine {
             };
             let size_bytes = size_in_name(name).or(size).unwrap_or(0);
             let file = self.restored_file(name, size_bytes, known.and_then(|known| known.crc32c))?;
-            files.push(RestoredFile { is_elsewhere: size.is_none(), ..file });
+            let found = if size.is_none() { find_in(alternates, &file)? } else { None };
+            files.push(found.unwrap_or(RestoredFile { is_elsewhere: size.is_none(), ..file }));
         }
         Ok(())
     }
@@ -117,7 +134,12 @@ impl BackupEngine {
             RestoreMode::VerifyChecksum => matches!(file.file.kind, FileKind::Table | FileKind::Blob),
         };
         // A file that is not here is compared by its name alone.
-        let is_here = |file: &&RestoredFile| !file.is_elsewhere || mode == RestoreMode::KeepLatestDbSessionIdFiles;
+        // So is one of another directory, unless its checksum is known.
+        let is_known = |file: &&RestoredFile| match file.alternate {
+            Some(_) => file.crc32c.is_some(),
+            None => !file.is_elsewhere,
+        };
+        let is_here = |file: &&RestoredFile| is_known(file) || mode == RestoreMode::KeepLatestDbSessionIdFiles;
         let is_as_large = |file: &&RestoredFile| present.get(&file.name) == Some(&file.size_bytes);
         let candidates: Vec<&RestoredFile> = files.iter().filter(is_data).filter(is_here).filter(is_as_large).collect();
         match mode {
@@ -180,6 +202,26 @@ impl BackupEngine {
         }
         Ok(sizes)
     }
+}
+
+/// Looks for a file in other directories of backups. Its name has its size, which must be right.
+fn find_in(alternates: &[Arc<BackupEngine>], file: &RestoredFile) -> Result<Option<RestoredFile>> {
+    for (index, engine) in alternates.iter().enumerate() {
+        let from = engine.path(&file.relative);
+        let size_bytes = match engine.options.backup_file_system.file_size(&from) {
+            Err(error) if error.is_not_found() => continue,
+            size => size?,
+        };
+        if size_in_name(&file.relative).is_some_and(|expected| expected != size_bytes) {
+            let what = format!("the file has {size_bytes} bytes, and its name says another number: it is damaged");
+            return Err(Error::corruption(what).in_file(&from));
+        }
+        let state = engine.state.read();
+        let crc32c = state.catalog.known_files().get(&file.relative[..]).and_then(|known| known.crc32c);
+        let crc32c = crc32c.or(file.crc32c);
+        return Ok(Some(RestoredFile { from, size_bytes, crc32c, alternate: Some(index), ..file.clone() }));
+    }
+    Ok(None)
 }
 
 /// The names in a directory that a database gives to its files; none when it does not exist.

@@ -369,7 +369,12 @@ impl rocksdb_restore_options_t {
                 return Err(Error::invalid_argument(what));
             }
         };
-        Ok(RestoreOptions { keep_log_files: self.keep_log_files != 0, mode, progress: None })
+        Ok(RestoreOptions {
+            keep_log_files: self.keep_log_files != 0,
+            mode,
+            progress: None,
+            alternate_dirs: Vec::new(),
+        })
     }
 }
 

@@ -18,7 +18,6 @@
 //! Options of such features keep what they are set to (`kept_options!` in `kept.rs`).
 //! A function that gets built moves out of its table; a test compares the tables with the list of all functions.
 
-mod checkpoint;
 mod collectors;
 mod compaction_service;
 mod files;

@@ -86,6 +86,11 @@ fn followers() {
 }
 
 #[test]
+fn exported_families() {
+    check("exported_families");
+}
+
+#[test]
 fn maintenance() {
     check("maintenance");
 }

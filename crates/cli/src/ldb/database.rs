@@ -147,7 +147,9 @@ pub(crate) fn open_for_reading(request: &Request) -> Result<Opened> {
     let directory = directory(request)?;
     if has_ttl(request)? {
         if request.get("secondary_path").is_some() {
-            return Err(Failure::Usage("--secondary_path: a secondary takes no times off values; leave out --ttl".to_owned()));
+            return Err(Failure::Usage(
+                "--secondary_path: a secondary takes no times off values; leave out --ttl".to_owned(),
+            ));
         }
         let (options, families) = options(request, &directory)?;
         let opened = TtlDb::open_read_only(&directory, options, with_times(families)?);

@@ -15,6 +15,7 @@ use crate::options::{ColumnFamilyOptions, DbOptions};
 use ferrock_base::byte_text::canonical;
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_format::options_file::value::parse_struct;
+use ferrock_format::version_edit::NewFile;
 use ferrock_options::{ColumnFamilyHandleInfo, combinations, db_path, dump, memory_budget_bytes, notes_of};
 use ferrock_tree::places::create_table_directories;
 use std::sync::Arc;
@@ -24,6 +25,16 @@ pub(crate) fn create_column_family(
     core: &Arc<DbCore>,
     name: &str,
     options: ColumnFamilyOptions,
+) -> Result<ColumnFamily> {
+    create_column_family_by(core, name, options, |name, options| create_family(core, name, options))
+}
+
+/// Creates a family with options that a caller gives: `create` makes it durable and known.
+pub(super) fn create_column_family_by(
+    core: &Arc<DbCore>,
+    name: &str,
+    options: ColumnFamilyOptions,
+    create: impl FnOnce(&str, ColumnFamilyOptions) -> Result<Arc<ColumnFamilyData>>,
 ) -> Result<ColumnFamily> {
     core.jobs.check_open()?;
     let problems: Vec<String> = options.violations().iter().map(ToString::to_string).collect();
@@ -43,7 +54,7 @@ pub(crate) fn create_column_family(
     let place = format!("column family {name}");
     notes.extend(options.settle_in(&core.options.load()).iter().map(|adjustment| format!("{place}: {adjustment}")));
     let header = dump::family_lines(name, &options);
-    let data = create_family(core, name, options).inspect_err(|_| core.events.tell_collected())?;
+    let data = create(name, options).inspect_err(|_| core.events.tell_collected())?;
     core.events.log().header_once(&header);
     replace_option_notes(core, &place, &[""], notes);
     options_file::families_changed(core, are_default)?;
@@ -229,17 +240,38 @@ pub(crate) fn create_family(
     name: &str,
     options: ColumnFamilyOptions,
 ) -> Result<Arc<ColumnFamilyData>> {
+    create_family_of(core, name, options, Vec::new(), || {})
+}
+
+/// As [`create_family`], with tables that lie in its directory: after a crash it has all of them, or is not there.
+/// `hand_over` is called when the MANIFEST has them, or may have them.
+pub(super) fn create_family_of(
+    core: &Arc<DbCore>,
+    name: &str,
+    options: ColumnFamilyOptions,
+    tables: Vec<NewFile>,
+    hand_over: impl FnOnce(),
+) -> Result<Arc<ColumnFamilyData>> {
     let options = Arc::new(options);
     let _open = core.jobs.hold_open()?;
+    let newest = tables.iter().map(|table| table.largest_seqno).max().unwrap_or_default();
     create_table_directories(&*core.env.file_system, core.files.database(), &options.cf_paths)?;
     let id = {
         let _installs = core.installs.lock();
         let log_number = core.writes.logs().current_number();
-        check_manifest(core, core.versions.create_column_family(name, Arc::clone(&options), log_number))?
+        let created = core.versions.create_column_family_of(name, Arc::clone(&options), log_number, tables);
+        if created.is_ok() || core.versions.is_uncertain() {
+            hand_over();
+        }
+        check_manifest(core, created)?
     };
     // Alone in the write queue: families come and go between two groups of writes.
     write::exclusively(core, || {
         let version = core.versions.current(id).ok_or_else(|| Error::corruption("a new column family is gone"))?;
+        // Before it is known: no write gets a number that its tables have, and readers see all of them.
+        if newest > core.writes.publisher().given() {
+            core.writes.publisher().skip(newest);
+        }
         let table_cache = core.new_table_cache(id, &options);
         let memory = switch_memtable::memory_tracker(core);
         let blob_cache = core.new_blob_cache(&options);

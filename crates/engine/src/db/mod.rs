@@ -111,7 +111,7 @@ pub use async_multi_get::MultiGetAsync;
 pub use async_scan::{AsyncScan, NextBatch, ScanBatch};
 pub use ferrock_tree::compaction::picker::UserKeyRange;
 pub use file_hold::FileHold;
-pub use ingest::IngestExternalFileArg;
+pub use ingest::{ExportImportFilesMetadata, ExportedFile, IngestExternalFileArg};
 pub use interface::{Db, WeakDb};
 pub use live_file::LiveFile;
 pub use multi_scan::{MultiScan, ScanRange, ScanRow};

@@ -254,6 +254,60 @@ fn a_backup_without_some_files_is_restored_where_they_are() {
     assert_eq!(contents_at(&world.files, TARGET).unwrap(), expected);
 }
 
+/// Tables that a backup was made without are found in other directories, in order; damage there is found, too.
+#[test]
+fn files_that_were_left_out_come_from_other_directories() {
+    let world = World::new();
+    world.write(0..60, "value");
+    world.flush();
+    let mut options = engine_options(&world.files);
+    options.schema_version = 2;
+    let engine = BackupEngine::open(options.clone()).unwrap();
+    let tables =
+        CreateBackupOptions { exclude_files: Some(Arc::new(|name| name.ends_with(".sst"))), ..Default::default() };
+    let id = engine.create_backup(&world.db, &tables).unwrap();
+    let expected = world.contents();
+    // Another directory, on other files, has all; a third one nothing.
+    let elsewhere = ferrock_vfs::MemoryFileSystem::new();
+    elsewhere.create_dir_all(Path::new("/")).unwrap();
+    let (mut full, mut empty) = (options.clone(), options.clone());
+    full.backup_dir = "/full".into();
+    full.backup_file_system = Arc::new(elsewhere.clone());
+    empty.backup_dir = "/empty".into();
+    empty.backup_file_system = Arc::new(elsewhere.clone());
+    let full = Arc::new(BackupEngine::open(full).unwrap());
+    full.create_backup(&world.db, &CreateBackupOptions::default()).unwrap();
+    let empty = Arc::new(BackupEngine::open(empty).unwrap());
+    let own = Arc::new(BackupEngine::open_read_only(options).unwrap());
+    let mut restore = RestoreOptions { alternate_dirs: vec![Arc::clone(&empty)], ..RestoreOptions::default() };
+    let error = engine.restore_db_from_backup(id, TARGET, TARGET, &restore).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    restore.alternate_dirs.extend([own, Arc::clone(&full)]);
+    for mode in [RestoreMode::PurgeAllFiles, RestoreMode::VerifyChecksum, RestoreMode::KeepLatestDbSessionIdFiles] {
+        restore.mode = mode;
+        engine.restore_db_from_backup(id, TARGET, TARGET, &restore).unwrap();
+        assert_eq!(contents_at(&world.files, TARGET).unwrap(), expected, "{mode:?}");
+    }
+    // No other engine may remove what is being read.
+    let held = elsewhere.lock_file(Path::new("/full/LOCK")).unwrap();
+    let error = engine.restore_db_from_backup(id, TARGET, TARGET, &restore).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
+    drop(held);
+    restore.mode = RestoreMode::PurgeAllFiles;
+    let names = elsewhere.children(Path::new("/full/shared_checksum")).unwrap();
+    let table = Path::new("/full/shared_checksum").join(names.iter().find(|name| name.ends_with(".sst")).unwrap());
+    let mut damaged = ferrock_vfs::read_file(&elsewhere, &table).unwrap();
+    damaged[20] ^= 1;
+    elsewhere.remove_file(&table).unwrap();
+    ferrock_vfs::write_file_synced(&elsewhere, &table, &damaged).unwrap();
+    let error = engine.restore_db_from_backup(id, TARGET, TARGET, &restore).unwrap_err();
+    assert!(error.is_corruption(), "{error}");
+    elsewhere.remove_file(&table).unwrap();
+    ferrock_vfs::write_file_synced(&elsewhere, &table, &damaged[1..]).unwrap();
+    let error = engine.restore_db_from_backup(id, TARGET, TARGET, &restore).unwrap_err();
+    assert!(error.is_corruption() && error.to_string().contains("/full"), "{error}");
+}
+
 /// Another engine may be about to remove the backup.
 #[test]
 fn a_directory_that_is_written_to_is_not_restored_from() {

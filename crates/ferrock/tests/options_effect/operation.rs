@@ -61,6 +61,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ),
     ("WalReadOptions.verify_checksums", Elsewhere(GAPS, "damage_is_an_error_that_names_file_and_offset")),
     ("WalReadOptions.from_first_available", Elsewhere(GAPS, "logs_that_were_removed_are_missing")),
+    (
+        "ImportColumnFamilyOptions.move_files",
+        Elsewhere("tests/exported_families/histories.rs", "an_imported_family_has_what_was_exported_and_goes_on"),
+    ),
     ("IngestExternalFileOptions.move_files", Elsewhere(INGESTION, "files_are_copied_linked_or_moved")),
     ("IngestExternalFileOptions.link_files", Elsewhere(INGESTION, "files_are_copied_linked_or_moved")),
     (

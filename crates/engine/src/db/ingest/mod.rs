@@ -12,6 +12,7 @@
 //!              readers get the new versions, then the number becomes visible
 //!              ------------------------------------------------------------ to here
 //! finish.rs    open the tables, count, tell listeners; remove what was moved
+//! import.rs    the same for a family that was exported: it is created with its tables
 //! ```
 //!
 //! Invariants:
@@ -31,9 +32,11 @@
 mod args;
 mod commit;
 mod finish;
+mod import;
 mod prepare;
 
-pub use args::IngestExternalFileArg;
+pub use args::{ExportImportFilesMetadata, ExportedFile, IngestExternalFileArg};
+pub(crate) use import::{create_column_family_with_import, exported_files};
 
 use super::{DbCore, flush};
 use crate::jobs::StoppedBy;
@@ -122,5 +125,6 @@ fn check(core: &DbCore, args: &[IngestExternalFileArg]) -> Result<()> {
             )));
         }
     }
-    prepare::check_paths(core, args)
+    let paths = args.iter().flat_map(|arg| arg.files.iter().map(|path| (path.as_path(), arg.options.move_files)));
+    prepare::check_paths(core, paths)
 }

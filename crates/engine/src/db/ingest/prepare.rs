@@ -4,12 +4,12 @@ use super::args::IngestExternalFileArg;
 use crate::column_family::ColumnFamilyData;
 use crate::db::DbCore;
 use crate::jobs::background_error::Reason;
-use crate::options::IngestExternalFileOptions;
+use crate::options::{ColumnFamilyOptions, IngestExternalFileOptions};
 use ferrock_base::internal_key::{ParsedInternalKey, make_internal_key, user_key};
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::range_tombstone::FragmentedRangeTombstones;
 use ferrock_base::types::MAX_SEQUENCE_NUMBER;
-use ferrock_base::{Comparator, Error, FileNumber, Result, SequenceNumber, Temperature, ValueType};
+use ferrock_base::{Comparator, Error, FileNumber, InternalComparator, Result, SequenceNumber, Temperature, ValueType};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::properties::{TableProperties, UNKNOWN_COLUMN_FAMILY_ID};
 use ferrock_format::unique_id::UniqueId;
@@ -57,15 +57,43 @@ impl PreparedFamily<'_> {
     }
 }
 
-/// The files of a call. Those that were not handed over are removed when it is dropped.
+/// The files of a call.
 pub(super) struct Prepared<'a> {
-    core: &'a DbCore,
     pub(super) families: Vec<PreparedFamily<'a>>,
-    /// By family: the files that are pending.
+    pending: PendingFiles<'a>,
+}
+
+/// Files in directories of the database that the MANIFEST does not have. Those that were not handed over are removed
+/// when it is dropped.
+pub(super) struct PendingFiles<'a> {
+    core: &'a DbCore,
     written: Vec<WrittenFiles>,
 }
 
-impl Drop for Prepared<'_> {
+impl<'a> PendingFiles<'a> {
+    pub(super) fn new(core: &'a DbCore) -> Self {
+        Self { core, written: Vec::new() }
+    }
+
+    /// Gives the files of a directory numbers that are pending.
+    pub(super) fn reserve(&mut self, directory: &Path, files: &mut [PreparedFile]) {
+        let count = files.len() as u64;
+        let first = self.core.files.reserve_many(count, || self.core.versions.new_file_numbers(count));
+        files.iter_mut().zip((first.0..).map(FileNumber)).for_each(|(file, number)| file.number = number);
+        self.written.push(WrittenFiles {
+            table_directory: directory.to_path_buf(),
+            tables: files.iter().map(|file| file.number).collect(),
+            ..WrittenFiles::default()
+        });
+    }
+
+    /// The files are the database's: the MANIFEST has them, or may have them.
+    pub(super) fn hand_over(&mut self) {
+        self.written.drain(..).for_each(|written| self.core.files.hand_over(&written));
+    }
+}
+
+impl Drop for PendingFiles<'_> {
     fn drop(&mut self) {
         self.written.iter().for_each(|written| self.core.files.discard(written));
     }
@@ -74,7 +102,7 @@ impl Drop for Prepared<'_> {
 impl<'a> Prepared<'a> {
     /// Reads the files, and brings them into the database.
     pub(super) fn new(core: &'a DbCore, args: &'a [IngestExternalFileArg]) -> Result<Self> {
-        let mut prepared = Self { core, families: Vec::new(), written: Vec::new() };
+        let mut prepared = Self { families: Vec::new(), pending: PendingFiles::new(core) };
         for arg in args {
             let data = Arc::clone(&arg.family.data);
             let directory = data.table_cache.paths().directory(0).to_path_buf();
@@ -84,67 +112,52 @@ impl<'a> Prepared<'a> {
             }
             prepared.families.push(family);
         }
-        prepared.reserve_numbers();
+        for family in &mut prepared.families {
+            prepared.pending.reserve(&family.directory, &mut family.files);
+        }
         if args.iter().any(|arg| arg.options.move_files || arg.options.link_files) {
             record_numbers(core)?;
         }
         for family in &mut prepared.families {
-            bring(core, family)?;
+            let settings = family.data.options.load_full();
+            bring(core, &settings, family.options, &family.directory, &mut family.files)?;
         }
         Ok(prepared)
     }
 
     /// The files are the database's: the MANIFEST has them, or may have them.
     pub(super) fn hand_over(&mut self) {
-        self.written.drain(..).for_each(|written| self.core.files.hand_over(&written));
-    }
-
-    fn reserve_numbers(&mut self) {
-        let count = self.families.iter().map(|family| family.files.len() as u64).sum();
-        let first = self.core.files.reserve_many(count, || self.core.versions.new_file_numbers(count));
-        let mut numbers = (first.0..).map(FileNumber);
-        for family in &mut self.families {
-            for (file, number) in family.files.iter_mut().zip(&mut numbers) {
-                file.number = number;
-            }
-            self.written.push(WrittenFiles {
-                table_directory: family.directory.clone(),
-                tables: family.files.iter().map(|file| file.number).collect(),
-                ..WrittenFiles::default()
-            });
-        }
+        self.pending.hand_over();
     }
 }
 
-/// Refuses a file that is named twice, and the removal of one that is the database's own.
-pub(super) fn check_paths(core: &DbCore, args: &[IngestExternalFileArg]) -> Result<()> {
+/// Refuses a file that is named twice, and the removal of one that is the database's own. By file: whether it is moved.
+pub(super) fn check_paths<'p>(core: &DbCore, paths: impl IntoIterator<Item = (&'p Path, bool)>) -> Result<()> {
     let mut seen: Vec<&Path> = Vec::new();
     let own = core.files.places().table_directories();
-    for arg in args {
-        for path in &arg.files {
-            if seen.iter().any(|other| is_same(other, path)) {
-                return Err(Error::invalid_argument("the file is named twice in one ingestion").in_file(path));
-            }
-            seen.push(path);
-            let is_table = path
-                .file_name()
-                .and_then(|name| name.to_str())
-                .and_then(file_name::parse)
-                .is_some_and(|name| name.kind == FileKind::Table);
-            let is_own = path.parent().is_some_and(|parent| own.iter().any(|directory| is_same(directory, parent)));
-            if arg.options.move_files && is_table && is_own {
-                return Err(Error::invalid_argument(
-                    "the file is in a directory of the database, and move_files would remove it: copy it, or link it",
-                )
-                .in_file(path));
-            }
+    for (path, is_moved) in paths {
+        if seen.iter().any(|other| is_same(other, path)) {
+            return Err(Error::invalid_argument("the file is named twice in one ingestion").in_file(path));
+        }
+        seen.push(path);
+        let is_table = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .and_then(file_name::parse)
+            .is_some_and(|name| name.kind == FileKind::Table);
+        let is_own = path.parent().is_some_and(|parent| own.iter().any(|directory| is_same(directory, parent)));
+        if is_moved && is_table && is_own {
+            return Err(Error::invalid_argument(
+                "the file is in a directory of the database, and move_files would remove it: copy it, or link it",
+            )
+            .in_file(path));
         }
     }
     Ok(())
 }
 
 /// Makes it durable that numbers were given: no other file is ever written under one of them.
-fn record_numbers(core: &DbCore) -> Result<()> {
+pub(super) fn record_numbers(core: &DbCore) -> Result<()> {
     let _installs = core.installs.lock();
     core.jobs.check_error()?;
     core.versions.log_and_apply(vec![VersionEdit::for_column_family(0)]).inspect_err(|error| {
@@ -155,23 +168,13 @@ fn record_numbers(core: &DbCore) -> Result<()> {
 /// Finds out what a file has, and refuses it where the family cannot have it.
 fn read_file(core: &DbCore, family: &PreparedFamily<'_>, path: &Path) -> Result<PreparedFile> {
     let (data, options) = (&family.data, family.options);
-    let file_system = &core.env.file_system;
-    let file = file_system.open_random_access(path, &RandomAccessOptions::default())?;
-    let size_bytes = file.size();
-    let settings = data.options.load_full();
-    let table = Table::open(TableReaderParams {
-        options: Arc::new(settings.table.clone()),
-        plain_options: settings.table_factory.plain_options(),
-        prefix_extractor: settings.prefix_extractor.clone(),
-        ..TableReaderParams::new(file, Arc::clone(file_system), data.comparator.clone())
-    })
-    .map_err(|error| error.in_file(path))?;
+    let (size_bytes, table) = open_table(core, &data.options.load_full(), None, path)?;
     let read = || {
         check_properties(data, options, &table)?;
         if options.verify_checksums_before_ingest {
             table.verify_checksums(options.verify_checksums_readahead_size)?;
         }
-        let range = bounds(data, options, &table)?;
+        let range = bounds(data.comparator.user(), &table, &|key| check_key(options, key))?;
         let kept = if options.allow_db_generated_files { Some(kept_numbers(&table)?) } else { None };
         let number_offset = if options.write_global_seqno { number_offset(&table)? } else { None };
         Ok((range, kept, number_offset))
@@ -192,6 +195,27 @@ fn read_file(core: &DbCore, family: &PreparedFamily<'_>, path: &Path) -> Result<
         is_copy: false,
         temperature: Temperature::Unknown,
     })
+}
+
+/// Opens a file from outside. Returns its bytes, too.
+pub(super) fn open_table(
+    core: &DbCore,
+    settings: &ColumnFamilyOptions,
+    largest_sequence: Option<SequenceNumber>,
+    path: &Path,
+) -> Result<(u64, Table)> {
+    let file_system = &core.env.file_system;
+    let file = file_system.open_random_access(path, &RandomAccessOptions::default())?;
+    let size_bytes = file.size();
+    let comparator = InternalComparator::new(settings.comparator.clone());
+    let table = Table::open(TableReaderParams {
+        options: Arc::new(settings.table.clone()),
+        plain_options: settings.table_factory.plain_options(),
+        prefix_extractor: settings.prefix_extractor.clone(),
+        largest_sequence,
+        ..TableReaderParams::new(file, Arc::clone(file_system), comparator)
+    });
+    table.map(|table| (size_bytes, table)).map_err(|error| error.in_file(path))
 }
 
 /// What the properties of a file must say, as in RocksDB.
@@ -256,20 +280,22 @@ fn number_offset(table: &Table) -> Result<Option<u64>> {
 }
 
 /// The first and the last key, range deletions included, with the sequence numbers that the file says.
-fn bounds(data: &ColumnFamilyData, options: &IngestExternalFileOptions, table: &Table) -> Result<BoundaryRange> {
-    let order = data.comparator.user();
+/// `check` sees both keys.
+pub(super) fn bounds(order: &Comparator, table: &Table, check: &dyn Fn(&[u8]) -> Result<()>) -> Result<BoundaryRange> {
     let mut range = BoundaryRange::default();
     let mut entries = table.iter(unbuffered());
     entries.seek_to_first();
     entries.status()?;
     if entries.valid() {
-        range.smallest = Some(checked_key(options, entries.key())?);
+        check(entries.key())?;
+        range.smallest = Some(entries.key().to_vec());
         entries.seek_to_last();
         entries.status()?;
         if !entries.valid() {
             return Err(Error::corruption("Can not find largest key in sst file"));
         }
-        range.largest = Some(checked_key(options, entries.key())?);
+        check(entries.key())?;
+        range.largest = Some(entries.key().to_vec());
     }
     if let Some(tombstones) = table.range_tombstones() {
         widen(order, &mut range, tombstones);
@@ -284,7 +310,7 @@ fn bounds(data: &ColumnFamilyData, options: &IngestExternalFileOptions, table: &
     }
 }
 
-fn checked_key(options: &IngestExternalFileOptions, key: &[u8]) -> Result<Vec<u8>> {
+fn check_key(options: &IngestExternalFileOptions, key: &[u8]) -> Result<()> {
     let parsed = ParsedInternalKey::parse(key)?;
     if parsed.sequence != SequenceNumber(0) && !options.allow_db_generated_files {
         return Err(Error::corruption(format!(
@@ -293,7 +319,7 @@ fn checked_key(options: &IngestExternalFileOptions, key: &[u8]) -> Result<Vec<u8
             parsed.user_key.escape_ascii()
         )));
     }
-    Ok(key.to_vec())
+    Ok(())
 }
 
 fn widen(order: &Comparator, range: &mut BoundaryRange, tombstones: &FragmentedRangeTombstones) {
@@ -310,7 +336,7 @@ fn widen(order: &Comparator, range: &mut BoundaryRange, tombstones: &FragmentedR
 }
 
 /// The smallest and the largest sequence number of a file that a database wrote.
-fn kept_numbers(table: &Table) -> Result<(SequenceNumber, SequenceNumber)> {
+pub(super) fn kept_numbers(table: &Table) -> Result<(SequenceNumber, SequenceNumber)> {
     let (mut smallest, mut largest) = (MAX_SEQUENCE_NUMBER, SequenceNumber(0));
     let mut note = |number: SequenceNumber| {
         smallest = smallest.min(number);
@@ -401,14 +427,18 @@ pub(super) fn deletes_in(order: &Comparator, found: &FragmentedRangeTombstones, 
 }
 
 /// Copies or links the files of a family into its directory, and makes them and their names durable.
-fn bring(core: &DbCore, family: &mut PreparedFamily<'_>) -> Result<()> {
-    let settings = family.data.options.load_full();
-    let (options, directory) = (family.options, family.directory.clone());
+pub(super) fn bring(
+    core: &DbCore,
+    settings: &ColumnFamilyOptions,
+    options: &IngestExternalFileOptions,
+    directory: &Path,
+    files: &mut [PreparedFile],
+) -> Result<()> {
     let copy_temperature = match options.fail_if_not_bottommost_level {
         true if settings.last_level_temperature != Temperature::Unknown => settings.last_level_temperature,
         _ => settings.default_write_temperature,
     };
-    for file in &mut family.files {
+    for file in files {
         core.jobs.check_not_closing()?;
         let inside = directory.join(file_name::table(file.number));
         file.is_copy = !(options.move_files || options.link_files) || !link(core, options, file, &inside)?;
@@ -417,7 +447,7 @@ fn bring(core: &DbCore, family: &mut PreparedFamily<'_>) -> Result<()> {
             copy(core, file, &inside)?;
         }
     }
-    core.env.file_system.sync_dir(&directory)
+    core.env.file_system.sync_dir(directory)
 }
 
 /// True when the file has a second name in the database; false when it has to be copied.

@@ -2,8 +2,8 @@
 
 use super::Db;
 use crate::column_family::ColumnFamily;
-use crate::db::ingest::{self, IngestExternalFileArg};
-use crate::options::IngestExternalFileOptions;
+use crate::db::ingest::{self, ExportImportFilesMetadata, ExportedFile, IngestExternalFileArg};
+use crate::options::{ColumnFamilyOptions, ImportColumnFamilyOptions, IngestExternalFileOptions};
 use ferrock_base::Result;
 use std::path::Path;
 
@@ -73,5 +73,60 @@ impl Db {
     /// ```
     pub fn ingest_external_files(&self, args: &[IngestExternalFileArg]) -> Result<()> {
         ingest::ingest(self.core(), args)
+    }
+
+    /// Creates a column family of the tables of one that was exported
+    /// (`ferrock::backup::Checkpoint::export_column_family`), of this database, another one, or one of RocksDB. Tables
+    /// keep their levels and their sequence numbers, and the database goes on with numbers behind theirs. Several
+    /// exports make one family where their keys do not overlap, for example shards. After a crash the family is there
+    /// with all its tables, or not at all. When the call returns, it is durable.
+    ///
+    /// Every table is read first. Other families are written to meanwhile.
+    ///
+    /// # Errors
+    /// Of a call that fails nothing is there, and the files from outside are as they were. `InvalidArgument` for
+    /// another comparator, no file, a file that is named twice or is empty, exports that overlap, a level that the
+    /// options do not have, and for what [`create_column_family`](Self::create_column_family) refuses; `Corruption`
+    /// for a file that is damaged or is not what the metadata say, and for files of a level that overlap;
+    /// `NotSupported` for tables that refer to blob files, which no export has, and for plain tables; `Io` and
+    /// `NoSpace` as they come.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path().join("db"), options)?;
+    /// use ferrock::{ColumnFamilyOptions, ExportImportFilesMetadata, ImportColumnFamilyOptions};
+    ///
+    /// db.put(b"key", b"value")?;
+    /// db.flush()?;
+    /// // The files of a family where they lie; an export has links of them in a directory of its own.
+    /// let family = db.default_column_family()?;
+    /// let files = db.column_family_files(&family)?;
+    /// let metadata = ExportImportFilesMetadata { comparator_name: family.comparator().name().to_owned(), files };
+    /// let (options, import) = (ColumnFamilyOptions::default(), ImportColumnFamilyOptions::default());
+    /// let twin = db.create_column_family_with_import("twin", options, &import, &[metadata])?;
+    /// assert_eq!(db.get_cf(&twin, &Default::default(), b"key")?.as_deref(), Some(&b"value"[..]));
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
+    pub fn create_column_family_with_import(
+        &self,
+        name: &str,
+        options: ColumnFamilyOptions,
+        import: &ImportColumnFamilyOptions,
+        exports: &[ExportImportFilesMetadata],
+    ) -> Result<ColumnFamily> {
+        ingest::create_column_family_with_import(self.core(), name, options, import, exports)
+    }
+
+    /// The tables of a family as an export tells them, where they lie now. They stay as long as a
+    /// [hold](Self::hold_files) from before the call does. What is only in memtables is not there: flush first.
+    ///
+    /// # Errors
+    /// `Shutdown in progress` when the database is closed.
+    pub fn column_family_files(&self, family: &ColumnFamily) -> Result<Vec<ExportedFile>> {
+        self.core().jobs.check_open()?;
+        Ok(ingest::exported_files(family))
     }
 }

@@ -1,10 +1,10 @@
 //! Reading, creating and dropping column families.
 
 use super::family::{Family, FamilyView};
-use super::{LogRelease, VersionSet};
+use super::{LogRelease, VersionSet, number_group};
 use crate::version::Version;
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
-use ferrock_format::version_edit::{ColumnFamilyChange, VersionEdit};
+use ferrock_format::version_edit::{ColumnFamilyChange, NewFile, VersionEdit};
 use ferrock_options::ColumnFamilyOptions;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -82,6 +82,22 @@ impl VersionSet {
         options: Arc<ColumnFamilyOptions>,
         log_number: FileNumber,
     ) -> Result<u32> {
+        self.create_column_family_of(name, options, log_number, Vec::new())
+    }
+
+    /// As [`create_column_family`](Self::create_column_family), with tables: a crash leaves the family with all of
+    /// them, or no family.
+    ///
+    /// # Errors
+    /// Those of [`create_column_family`](Self::create_column_family); `Corruption` and `InvalidArgument` for tables
+    /// that do not make a tree, before anything is written.
+    pub fn create_column_family_of(
+        &self,
+        name: &str,
+        options: Arc<ColumnFamilyOptions>,
+        log_number: FileNumber,
+        tables: Vec<NewFile>,
+    ) -> Result<u32> {
         if name.is_empty() {
             return Err(Error::invalid_argument("Column family name cannot be the empty string"));
         }
@@ -103,7 +119,14 @@ impl VersionSet {
             column_family_change: Some(ColumnFamilyChange::Add(name.to_owned())),
             ..VersionEdit::for_column_family(id)
         };
-        self.log_and_apply_change(vec![edit], Some(options))?;
+        let family = Family::new(id, name.to_owned(), options, log_number);
+        let mut edits = vec![edit];
+        if !tables.is_empty() {
+            // RocksDB reads no tables from a record that adds a family.
+            edits.push(VersionEdit { new_files: tables, ..VersionEdit::for_column_family(id) });
+            number_group(&mut edits)?;
+        }
+        self.log_and_apply_change(edits, Some(family))?;
         Ok(id)
     }
 

@@ -4,7 +4,7 @@ use super::families::dropped;
 use super::family::Family;
 use super::manifest_writer::ManifestWriter;
 use super::snapshot_records::snapshot_records;
-use super::{Manifest, VersionSet, current};
+use super::{Manifest, VersionSet, current, number_group};
 use crate::version::{Version, VersionBuilder};
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::file_name;
@@ -38,24 +38,16 @@ impl VersionSet {
         if edits.iter().any(VersionEdit::is_column_family_manipulation) {
             return Err(Error::invalid_argument("a column family cannot be added or dropped in an atomic group"));
         }
-        let count = u32::try_from(edits.len()).map_err(|_| Error::invalid_argument("too many edits in a group"))?;
-        // One record is atomic by itself.
-        for (edit, remaining) in edits.iter_mut().zip((0..count).rev()).filter(|_| count > 1) {
-            edit.remaining_in_group = Some(remaining);
-        }
+        number_group(&mut edits)?;
         self.log_and_apply_change(edits, None)
     }
 
-    pub(super) fn log_and_apply_change(
-        &self,
-        mut edits: Vec<VersionEdit>,
-        added_family: Option<Arc<ColumnFamilyOptions>>,
-    ) -> Result<()> {
+    pub(super) fn log_and_apply_change(&self, mut edits: Vec<VersionEdit>, added_family: Option<Family>) -> Result<()> {
         if self.is_read_only {
             return Err(Error::not_supported("the database is open for reading only"));
         }
         let mut manifest = self.manifest.lock();
-        let versions = self.build_versions(&edits)?;
+        let versions = self.build_versions(&edits, added_family.as_ref())?;
         let last_sequence = self.complete_edits(&mut edits);
         if let Err(error) = self.write(&mut manifest, &mut edits) {
             manifest.writer = None;
@@ -74,11 +66,12 @@ impl VersionSet {
     }
 
     /// The versions that the edits lead to, by family. The state lock is held only to fetch the current ones.
-    fn build_versions(&self, edits: &[VersionEdit]) -> Result<BTreeMap<u32, Arc<Version>>> {
+    fn build_versions(&self, edits: &[VersionEdit], added: Option<&Family>) -> Result<BTreeMap<u32, Arc<Version>>> {
         let mut builders: BTreeMap<u32, (Arc<ColumnFamilyOptions>, VersionBuilder)> = BTreeMap::new();
         for edit in edits.iter().filter(|edit| !matches!(edit.column_family_change, Some(ColumnFamilyChange::Add(_)))) {
             let id = edit.column_family;
-            let family = self.family(id).ok_or_else(|| dropped(id))?;
+            let added = added.filter(|family| family.id == id).map(Family::view);
+            let family = added.or_else(|| self.family(id)).ok_or_else(|| dropped(id))?;
             if !changes_tree(edit) {
                 continue;
             }
@@ -193,17 +186,15 @@ impl VersionSet {
         &self,
         edits: &[VersionEdit],
         mut versions: BTreeMap<u32, Arc<Version>>,
-        mut added_family: Option<Arc<ColumnFamilyOptions>>,
+        mut added_family: Option<Family>,
     ) {
         let mut state = self.state.lock();
         for edit in edits {
             state.apply_scalars(edit);
             let id = edit.column_family;
             match &edit.column_family_change {
-                Some(ColumnFamilyChange::Add(name)) => {
-                    let Some(options) = added_family.take() else { continue };
-                    let log_number = edit.log_number.unwrap_or_default();
-                    let family = Family::new(id, name.clone(), options, log_number);
+                Some(ColumnFamilyChange::Add(_)) => {
+                    let Some(family) = added_family.take() else { continue };
                     state.track(id, &family.current);
                     state.families.insert(id, family);
                     continue;

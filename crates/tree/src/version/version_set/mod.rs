@@ -37,7 +37,7 @@ pub use recover::{RecoverMode, list_column_families};
 use super::{ReleaseObserver, Version};
 use arc_swap::ArcSwap;
 use family::Family;
-use ferrock_base::{FileNumber, SequenceNumber};
+use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::file_name;
 use ferrock_format::version_edit::VersionEdit;
 use ferrock_options::DbOptions;
@@ -310,6 +310,15 @@ impl VersionSet {
         live.blob_files.extend(&state.uncertain_files);
         live
     }
+}
+
+/// Says in each edit that all of them count together. One record is atomic by itself.
+fn number_group(edits: &mut [VersionEdit]) -> Result<()> {
+    let count = u32::try_from(edits.len()).map_err(|_| Error::invalid_argument("too many edits in a group"))?;
+    for (edit, remaining) in edits.iter_mut().zip((0..count).rev()).filter(|_| count > 1) {
+        edit.remaining_in_group = Some(remaining);
+    }
+    Ok(())
 }
 
 /// The blob files of a version, with those that only its tables name.
