@@ -64,7 +64,8 @@ fn live(bench: &Bench) {
 #[test]
 fn the_info_log_takes_all_lines_in_place_of_a_file() {
     let kept = Kept::new(InfoLogLevel::Info);
-    let bench = bench(&kept);
+    let mut bench = bench(&kept);
+    bench.options.components.info_log = Some(Arc::clone(&kept) as Arc<dyn Logger>);
     live(&bench);
     assert!(!has_log(&bench), "there is a file");
     let lines = kept.lines();
