@@ -81,7 +81,8 @@ impl Db {
     /// # let (db, _) = ferrock::Db::open_as_secondary(directory.path(), own.path(), options, None)?;
     /// let families = db.column_families();
     /// let options = ferrock::ReadOptions::default();
-    /// let iterators = db.at_one_view(|| families.iter().map(|family| db.iter_cf(family, &options)).collect::<Vec<_>>());
+    /// let iters = || families.iter().map(|family| db.iter_cf(family, &options)).collect::<Vec<_>>();
+    /// let iterators = db.at_one_view(iters);
     /// # assert_eq!(iterators.len(), 1);
     /// # Ok::<(), ferrock::Error>(())
     /// ```

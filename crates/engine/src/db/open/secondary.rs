@@ -413,8 +413,8 @@ impl Follower {
 
 /// The sequence number of a view, and up to where its batches were read. Readers are at `visible`.
 ///
-/// What a MANIFEST of RocksDB says may be ahead of its logs, with `manual_wal_flush`: batches come to them later. Not so
-/// one of this crate, whose logs begin with a record that tells them apart.
+/// What a MANIFEST of RocksDB says may be ahead of its logs, with `manual_wal_flush`: batches come to them later. Not
+/// so one of this crate, whose logs begin with a record that tells them apart.
 fn end_of(read: &RecoveredLogs, versions: &VersionSet, visible: SequenceNumber) -> (SequenceNumber, SequenceNumber) {
     let held = read.last_sequence.unwrap_or_default().max(versions.largest_in_tables());
     let recorded = versions.last_sequence();
