@@ -21,9 +21,9 @@
 //! | find and mend damage | `repair` (feature `repair`, on by default) |
 //! | store typed rows of wide partitions | `wide` (feature `wide`, on by default) |
 //!
-//! Features, all on by default: `wide`; `metrics`; `backup`; `repair`; `io-uring`, sets of reads by one call of the kernel
-//! on Linux; and an algorithm of compression each: `bzip2`, `lz4`, `snappy`, `zlib`, `zstd`. A block, a log or an option
-//! that needs an algorithm which was left out is refused with [`ErrorKind::NotSupported`] or
+//! Features, all on by default: `wide`; `metrics`; `backup`; `repair`; `io-uring`, sets of reads by one call of the
+//! kernel on Linux; and an algorithm of compression each: `bzip2`, `lz4`, `snappy`, `zlib`, `zstd`. A block, a log
+//! or an option that needs an algorithm which was left out is refused with [`ErrorKind::NotSupported`] or
 //! [`ErrorKind::InvalidArgument`]; the error names the feature.
 //!
 //! Off by default: `tracing`, spans of opens, flushes, compactions and stalls of writers for the crate of that name.
