@@ -10,10 +10,10 @@
 //! sequence numbers of one must be larger than those of the other. Where the MANIFEST's levels are lost this is
 //! established: tables that overlap in keys and in sequence numbers are merged, again and again until none do.
 //!
-//! Then, too, a log may have entries that were flushed already. A flush joins merge operands, so that they would count
-//! twice. Left out of the log are: entries of a key that are not newer than its newest entry in a table; and, where
-//! that entry has lost its sequence number to a compaction, entries up to the family's newest flush, unless the oldest of
-//! them is no merge operand, as the log tells the whole value then.
+//! Then, too, a log may have entries that were flushed already. A flush joins merge operands, so that they would
+//! count twice. Left out of the log are: entries of a key that are not newer than its newest entry in a table; and,
+//! where that entry has lost its sequence number to a compaction, entries up to the family's newest flush, unless
+//! the oldest of them is no merge operand, as the log tells the whole value then.
 //!
 //! Every table that is written names the files it has its entries from ([`SALVAGED_FROM`]): a repair that is run again
 //! after a crash leaves it out as long as these are there, so that no merge operand counts twice.
