@@ -1,10 +1,9 @@
 //! A batch with an index of its records.
 
 use crate::index::{Index, Update, UpdateKind};
-use crate::iter::IndexedIter;
 use ferrock_base::merge::MergeOperator;
 use ferrock_base::{Comparator, Error, Result};
-use ferrock_engine::{ColumnFamily, Db, Iter, PinnedSlice, ReadOptions, WriteBatch, WriteOptions};
+use ferrock_engine::{ColumnFamily, Db, PinnedSlice, ReadOptions, WriteBatch, WriteOptions};
 use ferrock_format::write_batch::Record;
 use parking_lot::RwLock;
 use std::ops::Range;
@@ -385,19 +384,5 @@ impl WriteBatchWithIndex {
                 Ok(Some(merged.into()))
             }
         }
-    }
-
-    /// An iterator over a family as the batch will leave it, not positioned yet. `base` is an iterator over the family,
-    /// or a part of it.
-    #[must_use]
-    pub fn iter_with_base(&self, family: &ColumnFamily, base: Iter) -> IndexedIter {
-        IndexedIter::new(self, family, base, (None, None))
-    }
-
-    /// As [`iter_with_base`](Self::iter_with_base), with the bounds of the options with which `base` was made: keys of
-    /// the batch outside of them are not shown.
-    #[must_use]
-    pub fn iter_with_base_options(&self, family: &ColumnFamily, base: Iter, options: &ReadOptions) -> IndexedIter {
-        IndexedIter::new(self, family, base, (options.lower_bound.clone(), options.upper_bound.clone()))
     }
 }

@@ -10,7 +10,7 @@
 
 use crate::batch::{Indexed, MergeBase, Resolved, WriteBatchWithIndex, merge};
 use ferrock_base::{Comparator, Result};
-use ferrock_engine::{ColumnFamily, Iter};
+use ferrock_engine::{ColumnFamily, Iter, ReadOptions};
 use parking_lot::RwLock;
 use std::cmp::Ordering;
 use std::fmt;
@@ -262,5 +262,21 @@ impl IndexedIter {
                 Outcome::Shown(merge(options.merge_operator.as_deref(), key, existing, &operands)?)
             }
         })
+    }
+}
+
+impl WriteBatchWithIndex {
+    /// An iterator over a family as the batch will leave it, not positioned yet. `base` is an iterator over the family,
+    /// or a part of it.
+    #[must_use]
+    pub fn iter_with_base(&self, family: &ColumnFamily, base: Iter) -> IndexedIter {
+        IndexedIter::new(self, family, base, (None, None))
+    }
+
+    /// As [`iter_with_base`](Self::iter_with_base), with the bounds of the options with which `base` was made: keys of
+    /// the batch outside of them are not shown.
+    #[must_use]
+    pub fn iter_with_base_options(&self, family: &ColumnFamily, base: Iter, options: &ReadOptions) -> IndexedIter {
+        IndexedIter::new(self, family, base, (options.lower_bound.clone(), options.upper_bound.clone()))
     }
 }

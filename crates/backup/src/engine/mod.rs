@@ -22,9 +22,11 @@
 //!   is durable. So a crash leaves it whole, or leaves files that nothing names, which the next write removes.
 //! - A shared file is never changed: it gets its name by a rename, when it is whole.
 //! - Reads of one engine run beside each other, and wait for its writes. Writes of several engines, also of other
-//!   processes, exclude each other by the file BACKUP_LOCK; each looks first whether another one has changed the directory.
+//!   processes, exclude each other by the file BACKUP_LOCK; each looks first whether another one has changed the
+//!   directory.
 //!
-//! RocksDB reads and writes the same directory. It does not know BACKUP_LOCK: it and Ferrock must not write at the same time.
+//! RocksDB reads and writes the same directory. It does not know BACKUP_LOCK: it and Ferrock must not write at the same
+//! time.
 
 mod catalog;
 mod create;
