@@ -20,6 +20,7 @@
 //! job_events.rs what listeners are told of jobs                          event_log.rs  the same as lines of the LOG
 //! ingest/       tables from outside -> files of the database     metrics.rs    all numbers as one value
 //! storage_info.rs what a copy is made of                            updates/      the logs as batches, for replication
+//! views.rs      what a follower of another process shows
 //! remote.rs     compactions that another process runs                     open_and_compact.rs the other process
 //! ```
 //!
@@ -79,6 +80,7 @@ mod successive_merges;
 mod switch_memtable;
 mod updates;
 mod versions;
+mod views;
 mod wakeups;
 mod write;
 
@@ -116,7 +118,6 @@ pub use interface::{Db, WeakDb};
 pub use live_file::LiveFile;
 pub use multi_scan::{MultiScan, ScanRange, ScanRow};
 pub use open::ColumnFamilyDescriptor;
-use open::Secondary;
 pub(crate) use open::file_system_of;
 pub use open_and_compact::{
     CompactionServiceOptionsOverride, OpenAndCompactOptions, TableOverride, failed_compaction_result, open_and_compact,
@@ -152,7 +153,7 @@ pub(crate) struct DbCore {
     /// Has its own lock, which is a leaf. Iterators hold it, too.
     pub(crate) tracer: Arc<Tracer>,
     /// Set where the database follows another process's.
-    pub(crate) secondary: OnceLock<Secondary>,
+    pub(crate) secondary: OnceLock<views::Views>,
 }
 
 impl DbCore {
@@ -256,7 +257,7 @@ impl DbCore {
 
     /// Keeps the views of all families those of one moment, where they are replaced together. Held for a moment.
     pub(crate) fn hold_views(&self) -> Option<RwLockReadGuard<'_, ()>> {
-        self.secondary.get().map(Secondary::hold_views)
+        self.secondary.get().map(views::Views::hold)
     }
 
     pub(crate) fn default_family(&self) -> Result<Arc<ColumnFamilyData>> {

@@ -9,27 +9,25 @@
 //! An open that fails deletes nothing. In particular a MANIFEST that breaks a rule of the tree makes the open fail,
 //! instead of an empty family whose tables then count as obsolete.
 
+mod begin;
 mod later;
 mod logs;
 mod read_only;
 mod secondary;
 mod tree;
 
-use logs::{log_recovery, newest_log_elsewhere, read_logs};
+use begin::recover_and_begin;
 
-pub(crate) use secondary::{Secondary, catch_up, open_as_secondary};
+pub(crate) use secondary::{catch_up, open_as_secondary};
 pub(crate) use tree::open_tree;
 
 use super::DbCore;
-use super::recovery::{LogRecovery, OpenLog, RecoveredLogs};
-use super::switch_memtable::MAX_LIVE_LOGS;
 use super::wakeups::{self, Wakeups};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
-use crate::db::log_blobs::{self, LogBlobs};
 use crate::db::options_file;
 use crate::db::space;
 use crate::db::switch_memtable;
-use crate::db::{cleanup, event_log, families, flush};
+use crate::db::{cleanup, families};
 use crate::events::Events;
 use crate::files::archive::{LogArchive, archive_of};
 use crate::files::deletion::Deletion;
@@ -46,13 +44,11 @@ use crate::spans;
 use crate::trace::Tracer;
 use crate::write::WritePath;
 use crate::write::logs::Logs;
-use crate::write::wal::{LiveLog, WalOptions};
+use crate::write::wal::WalOptions;
 use arc_swap::ArcSwap;
 use ferrock_base::byte_text::canonical;
-use ferrock_base::compaction_filter::TableFileCreationReason;
 use ferrock_base::random::Random;
 use ferrock_base::{Comparator, Error, FileNumber, Result, SequenceNumber};
-use ferrock_format::version_edit::VersionEdit;
 use ferrock_format::{current_file, file_name, unique_id};
 use ferrock_options::{RemovalPlace, combinations, db_path, dump, observe_files};
 use ferrock_table::TableBlockCache;
@@ -62,7 +58,7 @@ use ferrock_tree::places::{FilePlaces, TablePaths, create_directory, create_tabl
 use ferrock_tree::table_cache::{OpenFileBudget, OpenTables, TableCache, not_in_its_path, open_all};
 use ferrock_tree::version::version_set::{self, FamilyView, RecoverMode};
 use ferrock_tree::version::{FamilyToOpen, VersionSet};
-use ferrock_vfs::{FileLock, FileSystem, WritableOptions, WritePurpose, read_file, write_file_atomically_as};
+use ferrock_vfs::{FileLock, FileSystem, read_file, write_file_atomically_as};
 use parking_lot::Mutex;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -693,120 +689,4 @@ fn handles(core: Arc<DbCore>, names: Vec<String>) -> Result<(Arc<DbCore>, Vec<Co
     };
     let handles = names.iter().map(handle).collect::<Result<Vec<_>>>()?;
     Ok((core, handles))
-}
-
-/// Reads the logs, brings what they held into tables, and begins a new log and a new MANIFEST.
-fn recover_and_begin(core: &DbCore) -> Result<()> {
-    let recovery = log_recovery(core, false);
-    let logs = recovery.open()?;
-    let numbers: Vec<FileNumber> = logs.iter().map(OpenLog::number).collect();
-    event_log::recovery(core, &numbers, |job_id| recover_logs(core, &recovery, logs, job_id))
-}
-
-fn recover_logs(core: &DbCore, recovery: &LogRecovery<'_>, logs: Vec<OpenLog>, job_id: u64) -> Result<()> {
-    let mut edits: BTreeMap<u32, VersionEdit> = BTreeMap::new();
-    let mut blobs = log_blobs::find_log_blobs(core)?;
-    let recovered =
-        read_logs(core, recovery, logs, |data| flush_recovered(core, data, &mut edits, &mut blobs, job_id))?;
-    // Damaged logs are not kept: see recovery.rs. Nor are logs without an entry that is not in a table, or as many
-    // as make the next open slow: each open adds one, and only a flush lets them go.
-    let has_entries = core.families.load().iter().any(|data| !data.memtable.load().is_empty());
-    let keeps_memtables = edits.is_empty()
-        && has_entries
-        && recovered.logs.len() < MAX_LIVE_LOGS
-        && !recovered.is_damaged
-        && core.options.load().avoid_flush_during_recovery
-        && !blobs.is_any_needed(&recovered.blob_ends);
-    if !keeps_memtables {
-        for data in core.families.load().iter() {
-            flush_recovered(core, data, &mut edits, &mut blobs, job_id)?;
-        }
-    }
-    edits.values_mut().try_for_each(|edit| blobs.add_files(core, &recovered.blob_ends, edit))?;
-    if let Some(last) = recovered.last_sequence {
-        core.writes.publisher().raise(last);
-        core.versions.advance_last_sequence(last);
-    }
-    if let Some((newest, _)) = recovered.logs.last() {
-        core.versions.mark_file_number_used(*newest);
-    }
-    begin_log(core, &recovered, keeps_memtables)?;
-    commit_recovery(core, recovered, edits, keeps_memtables).inspect(|()| blobs.remove_unused(core, keeps_memtables))
-}
-
-fn begin_log(core: &DbCore, recovered: &RecoveredLogs, keeps_memtables: bool) -> Result<()> {
-    let (logs, mut kept) = (core.writes.logs(), Vec::new());
-    if keeps_memtables {
-        for &(number, size_bytes) in &recovered.logs {
-            // What the process before did not sync would be missing below what this one syncs.
-            let path = core.files.places().log(number);
-            core.env.file_system.reopen_writable(&path, &WritableOptions::for_purpose(WritePurpose::Log))?.sync()?;
-            kept.push(LiveLog { number, size_bytes });
-        }
-    }
-    logs.begin(kept, core.visible(), core.versions.new_file_number())?;
-    if keeps_memtables || core.files.places().has_separate_logs() {
-        // The MANIFEST is about to vouch for the logs that are kept, so their names have to be durable, too. And
-        // before the OPTIONS file names another directory: one without any log is taken for one that is not
-        // mounted.
-        logs.sync_directory()?;
-    }
-    Ok(())
-}
-
-fn commit_recovery(
-    core: &DbCore,
-    recovered: RecoveredLogs,
-    mut flushed: BTreeMap<u32, VersionEdit>,
-    keeps_memtables: bool,
-) -> Result<()> {
-    let newest = recovered.logs.last().map(|(number, _)| *number).or_else(|| newest_log_elsewhere(core));
-    let mut edits = Vec::new();
-    for view in core.versions.families() {
-        let mut edit = flushed.remove(&view.id).unwrap_or_else(|| VersionEdit::for_column_family(view.id));
-        if !keeps_memtables && let Some(newest) = newest {
-            edit.log_number = Some(FileNumber(newest.0 + 1).max(view.log_number));
-        }
-        if view.id == 0
-            && !keeps_memtables
-            && let Some(newest) = newest
-        {
-            edit.min_log_number_to_keep = Some(FileNumber(newest.0 + 1));
-        }
-        edits.push(edit);
-    }
-    let written: Vec<(u32, Vec<FileNumber>)> = edits
-        .iter()
-        .map(|edit| (edit.column_family, edit.new_files.iter().map(|file| file.number).collect()))
-        .collect();
-    core.versions.log_and_apply(edits)?;
-    core.files.release_all();
-    core.jobs.install_recovered(core.writes.logs().current_number(), |id| core.versions.current(id));
-    for (id, numbers) in written {
-        if let Some(data) = core.families.load().get(id) {
-            flush::open_new_tables(core, data, numbers.into_iter());
-        }
-    }
-    Ok(())
-}
-
-/// Writes the memtable of a family to a table and begins a new one. The table counts when the edits are applied.
-fn flush_recovered(
-    core: &DbCore,
-    data: &Arc<ColumnFamilyData>,
-    edits: &mut BTreeMap<u32, VersionEdit>,
-    blobs: &mut LogBlobs,
-    job_id: u64,
-) -> Result<()> {
-    let memtable = data.memtable.load_full();
-    if memtable.is_empty() {
-        return Ok(());
-    }
-    let output = flush::write_level_0(core, data, &[Arc::clone(&memtable)], TableFileCreationReason::Recovery, job_id)?;
-    data.memtable.store(data.new_memtable());
-    let edit = edits.entry(data.id).or_insert_with(|| VersionEdit::for_column_family(data.id));
-    edit.new_files.extend(output.files);
-    edit.blob_file_additions.extend(output.blob_files);
-    blobs.add_written(data.id, &output.blobs);
-    Ok(())
 }

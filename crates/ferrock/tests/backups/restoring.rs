@@ -296,7 +296,7 @@ fn files_that_were_left_out_come_from_other_directories() {
     restore.mode = RestoreMode::PurgeAllFiles;
     let names = elsewhere.children(Path::new("/full/shared_checksum")).unwrap();
     let table = Path::new("/full/shared_checksum").join(names.iter().find(|name| name.ends_with(".sst")).unwrap());
-    let mut damaged = ferrock_vfs::read_file(&elsewhere, &table).unwrap();
+    let mut damaged = read_file(&elsewhere, &table).unwrap();
     damaged[20] ^= 1;
     elsewhere.remove_file(&table).unwrap();
     ferrock_vfs::write_file_synced(&elsewhere, &table, &damaged).unwrap();

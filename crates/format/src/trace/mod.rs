@@ -3,7 +3,8 @@
 //! ```text
 //! file      frame [begin], frame ..., frame [end]       the end is missing where the program ended without it
 //! frame     timestamp_us: u64 LE | kind: u8 | payload_size: u32 LE | payload
-//! begin     "feedcafedeadbeef" \t "Trace Version: 0.2" \t "RocksDB Version: 11.8" \t "Format: Timestamp OpType Payload\n"
+//! begin     "feedcafedeadbeef" \t "Trace Version: 0.2" \t "RocksDB Version: 11.8" \t
+//!           "Format: Timestamp OpType Payload\n"
 //! end       an empty payload
 //! ```
 //!

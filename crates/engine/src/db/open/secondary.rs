@@ -19,6 +19,7 @@ use super::{ColumnFamilyDescriptor, DbCore, Opener, WalDirFrom, latest_options, 
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::db::open;
 use crate::db::recovery::{LogRecovery, RecoveredLogs, RecoveringFamily, Tailing};
+use crate::db::views::Views;
 use crate::info_log::{InfoLog, InfoLogOptions};
 use crate::jobs::FamilyJobs;
 use crate::options::{DbOptions, load_latest};
@@ -29,7 +30,6 @@ use ferrock_tree::places::{create_directory, is_same};
 use ferrock_tree::table_cache::open_all;
 use ferrock_tree::version::VersionSet;
 use ferrock_tree::version::version_set::{self, FamilyView, RecoverMode};
-use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -42,14 +42,7 @@ const CHANGES_TOO_FAST: &str = "the primary changes the database too fast for a 
 /// Number and size of a MANIFEST.
 type ManifestStamp = (FileNumber, u64);
 
-/// What a database has that follows another process's.
-pub(crate) struct Secondary {
-    /// Held by a catch-up.
-    follower: Mutex<Follower>,
-    /// Held for writing while views are replaced, for reading while several families are pinned.
-    views: RwLock<()>,
-}
-
+/// What a catch-up knows of the files.
 struct Follower {
     opener: Opener,
     /// Options of families that come are those of the OPTIONS file.
@@ -76,12 +69,6 @@ struct Tree<'a> {
     before: ManifestStamp,
     held: SequenceNumber,
     missing_is_error: bool,
-}
-
-impl Secondary {
-    pub(crate) fn hold_views(&self) -> RwLockReadGuard<'_, ()> {
-        self.views.read_recursive()
-    }
 }
 
 /// See [`Db::open_as_secondary`](crate::Db::open_as_secondary).
@@ -115,26 +102,28 @@ pub(crate) fn open_as_secondary(
     let core = opener.clone().assemble_secondary(&info_log).inspect_err(|error| {
         info_log.error(|| format!("open failed: {error}"));
     })?;
+    let takes_all = base.is_some();
     let follower = Follower { opener, base, manifest: None, held: SequenceNumber(0) };
-    let _ = core.secondary.set(Secondary { follower: Mutex::new(follower), views: RwLock::new(()) });
+    let _ = core.secondary.set(Views::new(follower));
     catch_up(&core)?;
-    let names = match core.secondary.get().map(|secondary| secondary.follower.lock().base.is_some()) {
-        Some(true) => core.versions.families().into_iter().map(|family| family.name).collect(),
-        _ => names,
+    let names = match takes_all {
+        true => core.versions.families().into_iter().map(|family| family.name).collect(),
+        false => names,
     };
     open::handles(core, names)
 }
 
 /// See [`Db::try_catch_up_with_primary`](crate::Db::try_catch_up_with_primary).
 pub(crate) fn catch_up(core: &DbCore) -> Result<()> {
-    let Some(secondary) = core.secondary.get() else {
+    let mut state = core.secondary.get().map(Views::follower);
+    let follower = state.as_mut().and_then(|state| state.downcast_mut::<Follower>());
+    let Some((follower, secondary)) = follower.zip(core.secondary.get()) else {
         let what = "only a database opened with open_as_secondary catches up with a primary";
         return Err(Error::not_supported(what));
     };
-    let mut follower = secondary.follower.lock();
     let clock = &core.env.clock;
     let begin_us = clock.monotonic_us();
-    let (mut failure, mut is_nobody_there) = (None, false);
+    let (mut failure, mut is_without_writer) = (None, false);
     for attempt in 0..super::read_only::MOST_ATTEMPTS {
         let took_us = clock.monotonic_us().saturating_sub(begin_us);
         if attempt >= super::read_only::LEAST_ATTEMPTS && took_us > super::read_only::PATIENCE_US {
@@ -142,7 +131,7 @@ pub(crate) fn catch_up(core: &DbCore) -> Result<()> {
         }
         let before = follower.opener.manifest_in_use();
         let tried = match &before {
-            Ok(before) => follower.attempt(core, secondary, *before, !is_nobody_there),
+            Ok(before) => follower.attempt(core, secondary, *before, !is_without_writer),
             Err(error) => Err(error.clone()),
         };
         match tried {
@@ -156,8 +145,8 @@ pub(crate) fn catch_up(core: &DbCore) -> Result<()> {
             }
             Err(error) => match (before, follower.opener.manifest_in_use()) {
                 // Without a writer a blob file that is missing is what a crash took.
-                (Ok(before), Ok(after)) if before == after && error.is_not_found() && !is_nobody_there => {
-                    is_nobody_there = true;
+                (Ok(before), Ok(after)) if before == after && error.is_not_found() && !is_without_writer => {
+                    is_without_writer = true;
                 }
                 (Ok(before), Ok(after)) if before == after => return Err(error),
                 // It is replaced right now, or there is none any more.
@@ -253,7 +242,7 @@ impl Follower {
     fn attempt(
         &mut self,
         core: &DbCore,
-        secondary: &Secondary,
+        secondary: &Views,
         before: ManifestStamp,
         missing_is_error: bool,
     ) -> Result<Attempt> {
@@ -268,7 +257,7 @@ impl Follower {
     fn read_on(
         &mut self,
         core: &DbCore,
-        secondary: &Secondary,
+        secondary: &Views,
         before: ManifestStamp,
         missing_is_error: bool,
     ) -> Result<Attempt> {
@@ -283,7 +272,7 @@ impl Follower {
         if !is_one_moment(&read, &tree) || end < core.visible() {
             return self.not_ahead(core, end, before);
         }
-        let _views = secondary.views.write();
+        let _views = secondary.replace();
         core.writes.publisher().raise(end);
         (self.manifest, self.held) = (Some(before), self.held.max(held));
         Ok(if read.stopped_at_gap { Attempt::AtGap } else { Attempt::Done })
@@ -293,7 +282,7 @@ impl Follower {
     fn read_anew(
         &mut self,
         core: &DbCore,
-        secondary: &Secondary,
+        secondary: &Views,
         before: ManifestStamp,
         missing_is_error: bool,
     ) -> Result<Attempt> {
@@ -334,7 +323,7 @@ impl Follower {
         };
         let (end, held) = end_of(&read, &fresh, core.visible());
         let views = tree.families;
-        let _views = secondary.views.write();
+        let _views = secondary.replace();
         check_no_snapshot(core)?;
         install(core, fresh, views, end);
         (self.manifest, self.held) = (Some(before), held);
