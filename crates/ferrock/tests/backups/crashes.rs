@@ -165,7 +165,7 @@ fn a_restore_that_was_cut_short_is_no_database_and_can_be_made_again() {
                     Ok(found) if other.is_none() && found.iter().all(BTreeMap::is_empty) => {
                         let names = point.files.children(Path::new(TARGET)).unwrap_or_default();
                         assert!(
-                            names.iter().all(|name| name == "BACKUP_LOCK" || name.ends_with(".dbtmp")),
+                            names.iter().all(|name| name == "LOCK" || name.ends_with(".dbtmp")),
                             "{what}: {names:?}"
                         );
                     }

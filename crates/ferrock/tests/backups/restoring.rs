@@ -289,7 +289,7 @@ fn files_that_were_left_out_come_from_other_directories() {
         assert_eq!(contents_at(&world.files, TARGET).unwrap(), expected, "{mode:?}");
     }
     // No other engine may remove what is being read.
-    let held = elsewhere.lock_file(Path::new("/full/LOCK")).unwrap();
+    let held = elsewhere.lock_file(Path::new("/full/BACKUP_LOCK")).unwrap();
     let error = engine.restore_db_from_backup(id, TARGET, TARGET, &restore).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
     drop(held);

@@ -118,6 +118,9 @@ fn a_crash_leaves_the_imported_family_whole_or_not_at_all() {
             files.crash_clone(CrashPolicy::KeepNothingUnsynced)
         });
         assert!(check_import(&after, &expected, &outside, move_files));
+        for (path, _) in &outside {
+            assert_eq!(files.exists(path).unwrap(), !move_files, "{}", path.display());
+        }
     }
 }
 

@@ -63,7 +63,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("WalReadOptions.from_first_available", Elsewhere(GAPS, "logs_that_were_removed_are_missing")),
     (
         "ImportColumnFamilyOptions.move_files",
-        Elsewhere("tests/exported_families/histories.rs", "an_imported_family_has_what_was_exported_and_goes_on"),
+        Elsewhere("tests/exported_families/crashes.rs", "a_crash_leaves_the_imported_family_whole_or_not_at_all"),
     ),
     ("IngestExternalFileOptions.move_files", Elsewhere(INGESTION, "files_are_copied_linked_or_moved")),
     ("IngestExternalFileOptions.link_files", Elsewhere(INGESTION, "files_are_copied_linked_or_moved")),
