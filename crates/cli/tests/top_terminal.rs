@@ -1,5 +1,5 @@
 //! `ferrock top` on a terminal, which it gives back as it was, however it ends.
-#![cfg(unix)]
+#![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
 use rustix::fs::{Mode, OFlags};
@@ -54,7 +54,9 @@ impl Drop for Top {
 /// Shows an empty directory on a terminal.
 fn start(terminal: &mut Terminal, directory: &std::path::Path) -> Top {
     let side = || Stdio::from(terminal.programs.try_clone().unwrap());
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ferrock"));
+    // A program that was started by nohup, or behind an `&`, ignores signals, and so would its children.
+    let mut command = Command::new("env");
+    command.arg("--default-signal=HUP,INT,TERM,ABRT").arg(env!("CARGO_BIN_EXE_ferrock"));
     command.arg("top").arg(directory).stdin(side()).stdout(side()).stderr(Stdio::null());
     let top = Top(command.spawn().unwrap());
     terminal.read_until("\x1b[?1049h");

@@ -254,38 +254,61 @@ pub(super) fn create_family_of(
 ) -> Result<Arc<ColumnFamilyData>> {
     let options = Arc::new(options);
     let _open = core.jobs.hold_open()?;
-    let newest = tables.iter().map(|table| table.largest_seqno).max().unwrap_or_default();
     create_table_directories(&*core.env.file_system, core.files.database(), &options.cf_paths)?;
-    let id = {
-        let _installs = core.installs.lock();
-        let log_number = core.writes.logs().current_number();
-        let created = core.versions.create_column_family_of(name, Arc::clone(&options), log_number, tables);
-        if created.is_ok() || core.versions.is_uncertain() {
+    if tables.is_empty() {
+        let id = make_family_durable(core, name, &options, tables)?;
+        // Alone in the write queue: families come and go between two groups of writes.
+        return write::exclusively(core, || begin_family(core, name, options, id))?;
+    }
+    // No write comes between the record and the numbers: its own would be smaller than the newest that the MANIFEST
+    // tells, and a follower would take it for one that it has seen.
+    write::exclusively(core, || {
+        let newest = tables.iter().map(|table| table.largest_seqno).max().unwrap_or_default();
+        let made = make_family_durable(core, name, &options, tables);
+        let may_be_there = made.is_ok() || core.versions.is_uncertain();
+        if may_be_there {
             hand_over();
         }
-        check_manifest(core, created)?
-    };
-    // Alone in the write queue: families come and go between two groups of writes.
-    write::exclusively(core, || {
-        let version = core.versions.current(id).ok_or_else(|| Error::corruption("a new column family is gone"))?;
         // Before it is known: no write gets a number that its tables have, and readers see all of them.
-        if newest > core.writes.publisher().given() {
+        if may_be_there && newest > core.writes.publisher().given() {
             core.writes.publisher().skip(newest);
         }
-        let table_cache = core.new_table_cache(id, &options);
-        let memory = switch_memtable::memory_tracker(core);
-        let blob_cache = core.new_blob_cache(&options);
-        let direct = core.direct_place(id, &table_cache);
-        let name = name.to_owned();
-        let data = ColumnFamilyData::new(id, name, options, version, table_cache, blob_cache, memory, direct);
-        core.jobs.add_family(Arc::clone(&data), core.writes.logs().current_number(), core.visible());
-        let preserves_times = data.options.load().kept_times_secs() > 0;
-        change_families(core, |families| families.insert(Arc::clone(&data)));
-        if preserves_times {
-            configure_seqno_times(core);
-        }
-        Ok(data)
+        begin_family(core, name, options, made?)
     })?
+}
+
+fn make_family_durable(
+    core: &DbCore,
+    name: &str,
+    options: &Arc<ColumnFamilyOptions>,
+    tables: Vec<NewFile>,
+) -> Result<u32> {
+    let _installs = core.installs.lock();
+    let log_number = core.writes.logs().current_number();
+    check_manifest(core, core.versions.create_column_family_of(name, Arc::clone(options), log_number, tables))
+}
+
+/// Makes a family that the MANIFEST has known to readers and writers. The caller leads the writers.
+fn begin_family(
+    core: &Arc<DbCore>,
+    name: &str,
+    options: Arc<ColumnFamilyOptions>,
+    id: u32,
+) -> Result<Arc<ColumnFamilyData>> {
+    let version = core.versions.current(id).ok_or_else(|| Error::corruption("a new column family is gone"))?;
+    let table_cache = core.new_table_cache(id, &options);
+    let memory = switch_memtable::memory_tracker(core);
+    let blob_cache = core.new_blob_cache(&options);
+    let direct = core.direct_place(id, &table_cache);
+    let name = name.to_owned();
+    let data = ColumnFamilyData::new(id, name, options, version, table_cache, blob_cache, memory, direct);
+    core.jobs.add_family(Arc::clone(&data), core.writes.logs().current_number(), core.visible());
+    let preserves_times = data.options.load().kept_times_secs() > 0;
+    change_families(core, |families| families.insert(Arc::clone(&data)));
+    if preserves_times {
+        configure_seqno_times(core);
+    }
+    Ok(data)
 }
 
 /// Refuses writes to a family, makes its end durable, then forgets it. No writer waits for the MANIFEST. A drop that

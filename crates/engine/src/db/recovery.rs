@@ -93,8 +93,8 @@ pub(crate) struct Tailing<'a> {
     pub(crate) held: SequenceNumber,
     /// What the MANIFEST tells of tables reaches to this number.
     pub(crate) recorded: SequenceNumber,
-    /// True as long as the MANIFEST is the one that was read.
-    pub(crate) is_manifest_unchanged: &'a dyn Fn() -> bool,
+    /// True as long as the MANIFEST says nothing new of what no log has.
+    pub(crate) is_tree_complete: &'a dyn Fn() -> bool,
 }
 
 /// A log that is open, so that it can be read to its end though a writer beside removes its name.
@@ -458,8 +458,8 @@ impl LogRecovery<'_> {
     /// Whether a batch at `first` may follow what was read before it.
     ///
     /// Numbers that are in no log belong to what was not logged: files that were taken in, or writes without the log.
-    /// The MANIFEST has the former before anything behind them is logged. So when it is the one that was read still,
-    /// behind the look at the batch, they are none of its tables. Numbers are missing as well where an earlier log
+    /// The MANIFEST has the former before anything behind them is logged. So when it says nothing new of such, behind
+    /// the look at the batch, they are none of its tables. Numbers are missing as well where an earlier log
     /// was read before its last records came: then it has another size than before.
     fn is_gap_final(
         &self,
@@ -476,7 +476,7 @@ impl LogRecovery<'_> {
             let path = self.directory.join(file_name::log(earlier));
             self.file_system.file_size(&path).is_ok_and(|now| now == size_bytes)
         };
-        earlier.into_iter().all(has_size) && (tailing.is_manifest_unchanged)()
+        earlier.into_iter().all(has_size) && (tailing.is_tree_complete)()
     }
 
     /// Looks at the values that the entries of a batch refer to.

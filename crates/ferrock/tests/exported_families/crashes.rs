@@ -1,14 +1,17 @@
 //! A crash, and a failure, at every file operation of an export and of an import.
 
 use super::{EXPORT, FROM, TO, export, memory, merging, rows, source, tables_in};
+use crate::common::threads::{Waiting, wait_until};
 use crate::common::{Contents, options_on};
 use ferrock::{ColumnFamily, Db, ExportImportFilesMetadata, ImportColumnFamilyOptions, ReadOptions, WriteOptions};
+use ferrock_base::clock::{Clock, ManualClock};
 use ferrock_vfs::{
     CrashPolicy, Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind, Trigger,
     read_file,
 };
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 const NAME: &str = "imported";
 
@@ -212,4 +215,31 @@ fn a_crash_or_a_failure_leaves_no_export_or_a_whole_one() {
             break;
         }
     }
+}
+
+/// A follower takes a batch whose numbers are smaller than those of the MANIFEST for one that it has seen.
+#[test]
+fn no_write_comes_between_the_record_of_an_import_and_its_numbers() {
+    let files = memory();
+    let (from, expected) = source(Arc::new(files.clone()));
+    let metadata = export(&from, EXPORT).unwrap();
+    drop(from);
+    let newest = metadata.files.iter().map(|file| file.largest_sequence).max().unwrap();
+    let clock = Arc::new(ManualClock::new(0));
+    let by = Arc::clone(&clock) as Arc<dyn Clock>;
+    let slow = Arc::new(FaultInjectionFileSystem::with_clock(Arc::new(files), by));
+    let db = target(Arc::clone(&slow) as Arc<dyn FileSystem>).unwrap();
+    assert!(db.latest_sequence_number() < newest);
+    let pause = Fault::Delay(Duration::from_secs(1));
+    slow.add_rule(FaultRule::new(OperationKind::Sync, "MANIFEST-*", pause).when(Trigger::Nth(1)));
+    let importing = db.clone();
+    let importing = std::thread::spawn(move || import(&importing, &metadata, false).unwrap());
+    wait_until("the record of the import is synced", || clock.sleepers() == 1);
+    let writing = db.clone();
+    let writing = Waiting::begin("a write beside an import", move || writing.put(b"own", b"later").unwrap());
+    clock.advance(Duration::from_secs(1));
+    let family = importing.join().unwrap();
+    writing.join();
+    assert_eq!(db.latest_sequence_number(), newest.plus(1));
+    assert_eq!(rows(&db, &family), expected);
 }

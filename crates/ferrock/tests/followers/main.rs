@@ -1,6 +1,7 @@
 //! Secondaries: a database that another one writes, read while the writer goes on.
 //!
 //! ```text
+//! between.rs    what the writer does between two looks of a catch-up
 //! states.rs     batches whose number says which state of the writer a reader has before it
 //! histories.rs  drawn histories over drawn options, with catch-ups between
 //! threads.rs    a writer that never rests, and a secondary in the same process
@@ -16,6 +17,7 @@
     reason = "tests fail by panicking, and start threads and processes"
 )]
 
+mod between;
 mod faults;
 mod histories;
 mod interface;

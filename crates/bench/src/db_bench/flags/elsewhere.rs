@@ -17,9 +17,9 @@ const MIXGRAPH: &str = "the benchmark mixgraph is not here";
 const MULTIPLE: &str = "one database with one column family is measured";
 const POOLS: &str = "there are no thread pools; max_background_jobs bounds what runs at once";
 const REPORTS: &str = "there are no reports while a benchmark runs";
-const SECONDARY: &str = "there are no secondary caches and instances";
+const SECONDARY: &str = "there are no secondary caches, and this program opens no secondary instances";
 const SIMULATION: &str = "nothing is simulated";
-const TRACES: &str = "there are no traces";
+const TRACES: &str = "this program traces nothing: Db::start_trace and `ferrock replay` do";
 const TRANSACTIONS: &str = "there are no transactions yet";
 const TABLE_FORMAT: &str = "there are no cuckoo tables; --use_plain_table has plain ones";
 

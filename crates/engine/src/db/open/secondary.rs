@@ -15,6 +15,7 @@
 //!
 //! The argument is in `docs/followers.md`.
 
+use super::read_only::OutsideChanges;
 use super::{ColumnFamilyDescriptor, DbCore, Opener, WalDirFrom, latest_options, logs};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::db::open;
@@ -123,7 +124,7 @@ pub(crate) fn catch_up(core: &DbCore) -> Result<()> {
     };
     let clock = &core.env.clock;
     let begin_us = clock.monotonic_us();
-    let (mut failure, mut is_without_writer) = (None, false);
+    let (mut failure, mut is_without_writer, mut gaps) = (None, false, 0);
     for attempt in 0..super::read_only::MOST_ATTEMPTS {
         let took_us = clock.monotonic_us().saturating_sub(begin_us);
         if attempt >= super::read_only::LEAST_ATTEMPTS && took_us > super::read_only::PATIENCE_US {
@@ -136,8 +137,14 @@ pub(crate) fn catch_up(core: &DbCore) -> Result<()> {
         };
         match tried {
             Ok(Attempt::Done) => return Ok(()),
-            Ok(Attempt::AtGap) if attempt >= ATTEMPTS_AT_GAP => return Ok(()),
-            Ok(Attempt::AtGap | Attempt::Again) => failure = None,
+            Ok(Attempt::AtGap) => {
+                gaps += 1;
+                if gaps > ATTEMPTS_AT_GAP {
+                    return Ok(());
+                }
+                failure = None;
+            }
+            Ok(Attempt::Again) => failure = None,
             Err(error) if error.kind() == ErrorKind::Busy => return Err(error),
             // The end of a log is being written.
             Err(error) if error.kind() == ErrorKind::TryAgain && attempt < super::read_only::LEAST_ATTEMPTS => {
@@ -222,18 +229,35 @@ impl Opener {
     }
 
     /// Takes in families that came since, with the options that the OPTIONS file has for them.
-    fn add_families(&mut self, base: &DbOptions) -> Result<()> {
+    /// False when some of them have to wait: the OPTIONS file does not have them yet, or a comparator is not built in.
+    /// The others go on.
+    fn add_families(&mut self, base: &DbOptions, info_log: &InfoLog) -> Result<bool> {
         let existing = version_set::list_column_families(&*self.file_system, &self.path)?;
         let is_known = |name: &String| self.families.iter().any(|(known, _)| known == name);
         if existing.iter().all(|(_, name, _)| is_known(name)) {
-            return Ok(());
+            return Ok(true);
         }
-        let (options, families, notes) = latest_options(&self.path, base.clone(), load_latest, super::built_in)?;
+        let listed: BTreeSet<String> = match load_latest(&*self.file_system, &self.path) {
+            Ok(Some(loaded)) => loaded.column_families.into_iter().map(|(name, _)| name).collect(),
+            Ok(None) => existing.iter().map(|(_, name, _)| name.clone()).collect(),
+            // The primary replaces it right now.
+            Err(_) => BTreeSet::new(),
+        };
+        let found = latest_options(&self.path, base.clone(), load_latest, super::built_in);
+        let (options, families, notes) = match found {
+            Err(error) if error.kind() == ErrorKind::NotSupported => {
+                info_log.warn(|| format!("families that came are not shown: {error}"));
+                return Ok(false);
+            }
+            found => found?,
+        };
         let mut now = Self::new(&self.path, options, families, notes, self.wal_dir_from)?;
         now.adjust_for_secondary();
         let known: BTreeSet<String> = self.families.iter().map(|(name, _)| name.clone()).collect();
-        self.families.extend(now.families.into_iter().filter(|(name, _)| !known.contains(name)));
-        Ok(())
+        let is_complete = existing.iter().all(|(_, name, _)| known.contains(name) || listed.contains(name));
+        let is_new = |(name, _): &ColumnFamilyDescriptor| !known.contains(name) && listed.contains(name);
+        self.families.extend(now.families.into_iter().filter(is_new));
+        Ok(is_complete)
     }
 }
 
@@ -287,10 +311,12 @@ impl Follower {
         missing_is_error: bool,
     ) -> Result<Attempt> {
         check_no_snapshot(core)?;
-        if let Some(base) = &self.base {
-            self.opener.add_families(base)?;
-        }
+        let has_all_families = match &self.base {
+            Some(base) => self.opener.add_families(base, core.events.log())?,
+            None => true,
+        };
         let fresh = self.opener.recover_versions(&self.opener.families_to_open(), RecoverMode::ReadOnly)?;
+        self.check_same_database(core, &fresh, before)?;
         fresh.take_open_tables(&core.versions);
         let known = core.families.load_full();
         let families: Vec<(FamilyView, Arc<ColumnFamilyData>)> = fresh
@@ -326,8 +352,26 @@ impl Follower {
         let _views = secondary.replace();
         check_no_snapshot(core)?;
         install(core, fresh, views, end);
-        (self.manifest, self.held) = (Some(before), held);
+        // Families that wait are looked for again at the next catch-up.
+        (self.manifest, self.held) = (has_all_families.then_some(before), held);
         Ok(if read.stopped_at_gap { Attempt::AtGap } else { Attempt::Done })
+    }
+
+    /// Refuses what is another database by now, and logs that are elsewhere by now.
+    fn check_same_database(&self, core: &DbCore, fresh: &VersionSet, before: ManifestStamp) -> Result<()> {
+        let what = match (core.versions.db_id(), fresh.db_id()) {
+            (Some(own), Some(now)) if own != now => "the directory has another database now: open the secondary anew",
+            // Only an open begins a MANIFEST under another number, and may have another directory of logs.
+            _ if self.manifest.is_some_and(|(number, _)| number == before.0) => return Ok(()),
+            _ => {
+                let directory = self.opener.clone().find_logs(fresh, core.events.log())?;
+                if is_same(&directory, core.files.places().log_directory()) {
+                    return Ok(());
+                }
+                "the primary has another wal_dir now: open the secondary anew"
+            }
+        };
+        Err(Error::invalid_argument(what).in_file(core.files.database()))
     }
 
     /// The files end before what readers have seen, or are not of one moment: for now, beside a writer, or for ever.
@@ -374,6 +418,8 @@ impl Follower {
     /// `None` when a log may have been removed before it was opened.
     fn read_logs(&self, core: &DbCore, tree: &Tree<'_>) -> Result<Option<RecoveredLogs>> {
         let is_manifest_unchanged = || self.opener.manifest_in_use().is_ok_and(|now| now == tree.before);
+        let changes = OutsideChanges::since(&self.opener, Some(tree.before));
+        let is_tree_complete = || changes.are_none();
         let recovery = LogRecovery {
             mode: WalRecoveryMode::PointInTimeRecovery,
             paranoid: true,
@@ -382,7 +428,7 @@ impl Follower {
             tailing: Some(Tailing {
                 held: tree.held,
                 recorded: tree.versions.last_sequence().max(tree.versions.largest_in_tables()),
-                is_manifest_unchanged: &is_manifest_unchanged,
+                is_tree_complete: &is_tree_complete,
             }),
             ..logs::log_recovery(core, tree.missing_is_error)
         };
@@ -396,7 +442,9 @@ impl Follower {
             let family = RecoveringFamily { data: Arc::clone(data), log_number: view.log_number, table_bytes };
             families.insert(view.id, family);
         }
-        recovery.run(opened, &families, tree.versions.last_sequence(), |_| Ok(())).map(Some)
+        let read = recovery.run(opened, &families, tree.versions.last_sequence(), |_| Ok(()))?;
+        // Batches behind what came from outside are nothing without it.
+        Ok(changes.are_none().then_some(read))
     }
 }
 

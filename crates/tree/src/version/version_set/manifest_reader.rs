@@ -81,6 +81,12 @@ impl<'a> ManifestReader<'a> {
         }
     }
 
+    /// Where the last record that was read ends in the file.
+    #[must_use]
+    pub fn last_record_end(&self) -> u64 {
+        self.reader.last_record_end()
+    }
+
     /// What follows the last whole record is the beginning of one, or space that was reserved.
     fn check_end(&self) -> Result<()> {
         let end = self.reader.last_record_end();
