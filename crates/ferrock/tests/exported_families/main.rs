@@ -5,7 +5,13 @@
 //! crashes.rs    a crash, and a failure, at every file operation of an export and of an import
 //! refused.rs    what is refused, and leaves nothing
 //! ```
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "tests fail by panicking, and start threads"
+)]
 
 #[path = "../common/mod.rs"]
 mod common;
