@@ -82,7 +82,7 @@ fn a_trace_is_told_by_kind_and_one_by_one() {
 
     let (lines, _) = ferrock(&["trace", &trace, "--operations"], 0);
     let lines: Vec<&str> = lines.lines().map(|line| line[13..].trim()).collect();
-    assert_eq!(lines[0], "write      3 entries, 51 bytes", "{lines:?}");
+    assert_eq!(lines[0], "write      3 entries, 42 bytes", "{lines:?}");
     assert!(lines[2].starts_with("get        family 0 key"), "{lines:?}");
     assert_eq!(lines[3], "seek       family 0 k within [a, )");
     assert_eq!(lines[5], "multi-get  family 0 key, family 0 missing");
