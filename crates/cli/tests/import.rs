@@ -168,6 +168,7 @@ fn damaged_lines_are_named_and_leave_nothing() {
         ("jsonl", "[1]\n", "line 1"),
         ("dump", "a ==> b\na => b\n", "line 2, column 1"),
         ("dump", "a ==> b\nKeys in range: 2\n", "line 2, column 1: the dump has 1 rows"),
+        ("dump", "a ==> b\nc ==> ", "the dump ends without its last line"),
     ];
     for (format, text, told) in cases {
         let file = world.file(&format!("bad.{format}"), text);
@@ -327,4 +328,30 @@ fn the_order_of_the_family_counts_whatever_the_memory_is() {
     }
     let (db, _) = world.open();
     db.verify_checksum().unwrap();
+}
+
+#[test]
+fn json_values_stay_as_they_are_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let (db, file) = (directory.path().join("db"), directory.path().join("rows.jsonl"));
+    let rows = concat!(
+        r#"{"key":100000000000000000000,"value":1}"#,
+        "\n",
+        r#"{"key":100000000000000000001,"value":1.10}"#,
+        "\n",
+        r#"{"key":"a","value":{"b":1.10,"a":1e3,"b":2}}"#,
+        "\n",
+    );
+    std::fs::write(&file, rows).unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_ferrock"))
+        .args(["import", "--create"])
+        .args([&db, &file])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let db = ferrock::Db::open(&db, ferrock::DbOptions::default()).unwrap();
+    let value = |key: &[u8]| db.get(key).unwrap().map(|value| String::from_utf8(value.to_vec()).unwrap());
+    assert_eq!(value(b"100000000000000000000").as_deref(), Some("1"));
+    assert_eq!(value(b"100000000000000000001").as_deref(), Some("1.10"));
+    assert_eq!(value(b"a").as_deref(), Some(r#"{"b":1.10,"a":1e3,"b":2}"#));
 }

@@ -134,8 +134,10 @@ impl Tracer {
         Self { is_on: AtomicBool::new(false), keeps_write_order: AtomicBool::new(false), clock, open: Mutex::default() }
     }
 
-    /// Begins a trace in a new file. One that is on ends first, as after [`end`](Self::end).
+    /// Begins a trace in a new file. One that is on ends first, as after [`end`](Self::end): its file may be the same.
     pub(crate) fn start(&self, database: &Arc<dyn FileSystem>, path: &Path, options: TraceOptions) -> Result<()> {
+        let mut open = self.open.lock();
+        let ended = self.end_open(&mut open).map(drop);
         let file_system = options.file_system.as_ref().unwrap_or(database);
         let file = file_system.create_writable(path, &WritableOptions::default())?;
         let mut trace = OpenTrace { file, options, left_out: 0, frame: Vec::new(), failure: None };
@@ -143,20 +145,21 @@ impl Tracer {
         if let Some(error) = trace.failure {
             return Err(error);
         }
-        let mut open = self.open.lock();
-        let before = open.take();
         self.keeps_write_order.store(trace.options.preserve_write_order, Ordering::Relaxed);
         *open = Some(trace);
         self.is_on.store(true, Ordering::Relaxed);
-        before.map_or(Ok(()), |before| before.end(self.clock.unix_us()))
+        ended
+    }
+
+    fn end_open(&self, open: &mut Option<OpenTrace>) -> Result<bool> {
+        self.is_on.store(false, Ordering::Relaxed);
+        self.keeps_write_order.store(false, Ordering::Relaxed);
+        open.take().map_or(Ok(false), |trace| trace.end(self.clock.unix_us()).map(|()| true))
     }
 
     /// Ends the trace that is on; false where none is.
     pub(crate) fn end_if_on(&self) -> Result<bool> {
-        let mut open = self.open.lock();
-        self.is_on.store(false, Ordering::Relaxed);
-        self.keeps_write_order.store(false, Ordering::Relaxed);
-        open.take().map_or(Ok(false), |trace| trace.end(self.clock.unix_us()).map(|()| true))
+        self.end_open(&mut self.open.lock())
     }
 
     /// Ends the trace that is on.

@@ -198,8 +198,7 @@ impl Rows for CsvRows {
                 End::Damage(line, column, what) => return Ok(self.source.bad(line, column, what)),
             }
         }
-        let expected = *self.fields.get_or_insert(fields);
-        if fields != expected {
+        if let Some(expected) = self.fields.filter(|expected| *expected != fields) {
             let what = format!("the row has {fields} fields, and the first line has {expected}");
             return Ok(self.source.bad(line, 1, what));
         }
@@ -208,6 +207,8 @@ impl Rows for CsvRows {
             let what = format!("the row has {fields} fields, and field {} is to be taken", last + 1);
             return Ok(self.source.bad(line, 1, what));
         }
+        // A first line that is damaged says nothing of the others.
+        self.fields = Some(fields);
         if self.texts.is_key_hex && !decode_hex(key) {
             return Ok(self.source.bad(line, key_column, "the key is not hexadecimal"));
         }

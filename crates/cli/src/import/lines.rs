@@ -2,7 +2,8 @@
 
 use super::source::{Rows, Source, Step, Texts, decode_hex};
 use crate::failure::Result;
-use serde_json::{Map, Value};
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 
 const DELIMITER: &[u8] = b" ==> ";
 /// The last line of a dump, with its number of keys.
@@ -41,7 +42,8 @@ impl Rows for JsonRows {
             }
             number = self.source.line;
         }
-        let mut object: Map<String, Value> = match serde_json::from_slice(&self.line) {
+        // Values stay as they are written: a number of more digits than a float has is a key of its own.
+        let object: BTreeMap<String, Box<RawValue>> = match serde_json::from_slice(&self.line) {
             Ok(object) => object,
             Err(error) => {
                 let column = error.column().max(1) as u64;
@@ -52,13 +54,15 @@ impl Rows for JsonRows {
         for (name, is_hex, out) in
             [(&self.options.key, texts.is_key_hex, key), (&self.options.value, texts.is_value_hex, value)]
         {
-            let found = object.get_mut(name).map(Value::take);
-            *out = match found {
-                None | Some(Value::Null) => {
+            *out = match object.get(name).map(|raw| raw.get()) {
+                None | Some("null") => {
                     return Ok(self.source.bad(number, 1, format!("the object has no {name:?}, or it is null")));
                 }
-                Some(Value::String(text)) => text.into_bytes(),
-                Some(other) => other.to_string().into_bytes(),
+                Some(text) if text.starts_with('"') => match serde_json::from_str::<String>(text) {
+                    Ok(text) => text.into_bytes(),
+                    Err(error) => return Ok(self.source.bad(number, 1, format!("{name:?}: {error}"))),
+                },
+                Some(other) => other.as_bytes().to_vec(),
             };
             if is_hex && !decode_hex(out) {
                 return Ok(self.source.bad(number, 1, format!("{name:?} is not hexadecimal")));
@@ -91,7 +95,11 @@ impl Rows for DumpRows {
         loop {
             let number = self.source.line;
             if !self.source.read_line(&mut self.line)? {
-                return Ok(Step::End);
+                // What comes through a pipe may have been cut.
+                return match self.rows {
+                    0 => Ok(Step::End),
+                    _ => Err(self.source.fatal(number, 1, "the dump ends without its last line, \"Keys in range: N\"")),
+                };
             }
             let line = &self.line[..];
             if let Some(at) = line.windows(DELIMITER.len()).position(|window| window == DELIMITER) {

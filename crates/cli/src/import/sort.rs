@@ -68,7 +68,9 @@ impl<'a> Sorter<'a> {
         let Self { rows, places, order, .. } = self;
         let key = |place: &Place| &rows[place.at..][..place.key_bytes as usize];
         // Of equal keys the later one lies behind the earlier one.
-        places.sort_unstable_by(|a, b| order.compare(key(a), key(b)).then(a.at.cmp(&b.at)));
+        // Where both lie at the same place the earlier one is empty, key and value.
+        let place = |place: &Place| (place.at, place.value_bytes);
+        places.sort_unstable_by(|a, b| order.compare(key(a), key(b)).then(place(a).cmp(&place(b))));
         let mut writer = RunWriter::create(self.work, self.memory)?;
         for (index, place) in places.iter().enumerate() {
             if places.get(index + 1).is_some_and(|next| order.compare(key(place), key(next)).is_eq()) {

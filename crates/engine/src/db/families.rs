@@ -260,9 +260,13 @@ pub(super) fn create_family_of(
         // Alone in the write queue: families come and go between two groups of writes.
         return write::exclusively(core, || begin_family(core, name, options, id))?;
     }
+    // The MANIFEST says the newest number of the tables, and recovery would take a hole in the logs below it for what was
+    // never logged: what was written before is durable first, most of it before writers are held.
+    sync_logs(core)?;
     // No write comes between the record and the numbers: its own would be smaller than the newest that the MANIFEST
     // tells, and a follower would take it for one that it has seen.
     write::exclusively(core, || {
+        sync_logs(core)?;
         let newest = tables.iter().map(|table| table.largest_seqno).max().unwrap_or_default();
         let made = make_family_durable(core, name, &options, tables);
         let may_be_there = made.is_ok() || core.versions.is_uncertain();
@@ -275,6 +279,10 @@ pub(super) fn create_family_of(
         }
         begin_family(core, name, options, made?)
     })?
+}
+
+fn sync_logs(core: &DbCore) -> Result<()> {
+    core.sync_logs().inspect_err(|error| core.jobs.set_error(Reason::Write, error))
 }
 
 fn make_family_durable(

@@ -243,3 +243,18 @@ fn no_write_comes_between_the_record_of_an_import_and_its_numbers() {
     assert_eq!(db.latest_sequence_number(), newest.plus(1));
     assert_eq!(rows(&db, &family), expected);
 }
+
+/// The MANIFEST has the numbers of the tables, so recovery would take a hole in the logs below them for nothing.
+#[test]
+fn what_was_written_before_an_import_is_as_durable_as_the_import() {
+    let files = memory();
+    let (from, expected) = source(Arc::new(files.clone()));
+    let metadata = export(&from, EXPORT).unwrap();
+    drop(from);
+    let db = target(Arc::new(files.clone())).unwrap();
+    db.put(b"unsynced", b"row").unwrap();
+    drop(import(&db, &metadata, false).unwrap());
+    let (copy, families) = open_all(&files.crash_clone(CrashPolicy::KeepNothingUnsynced)).unwrap();
+    assert_eq!(copy.get(b"unsynced").unwrap().as_deref(), Some(&b"row"[..]));
+    assert_eq!(rows(&copy, families.iter().find(|family| family.name() == NAME).unwrap()), expected);
+}
