@@ -61,6 +61,9 @@ pub(crate) struct RepairArgs {
     /// Make a repaired copy in this directory, which must not exist.
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
+    /// Directory of the logs, where the OPTIONS file names another than that of the database.
+    #[arg(long, value_name = "DIR")]
+    wal_dir: Option<PathBuf>,
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
@@ -86,7 +89,11 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<Outcome> {
 
 /// Runs `ferrock repair`.
 pub(crate) fn repair(args: &RepairArgs) -> Result<Outcome> {
-    let mut repair = Repair::new(DbOptions::default());
+    let mut options = DbOptions::default();
+    if let Some(directory) = &args.wal_dir {
+        options.wal_dir = directory.display().to_string();
+    }
+    let mut repair = Repair::new(options);
     if let Some(copy) = &args.into {
         repair = repair.into_copy(copy);
     }

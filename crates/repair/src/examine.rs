@@ -9,19 +9,19 @@
 //! found out from their keys.
 
 use crate::blobs::BlobFacts;
-use crate::facts::{Facts, FamilyFacts, SALVAGED_FROM, TableFacts, intact_reference, is_broken};
+use crate::facts::{Facts, FamilyFacts, SALVAGED_FROM, TableFacts, is_broken};
 use crate::logs::{self, LogEntry};
 use crate::manifest::{Family, Manifest, Tree};
 use crate::report::{FileReport, Finding, KeyRange, Problem, Report, Use, file_report, missing_report};
 use crate::subject::{Present, Subject};
 use crate::tables::{self, Reach, Span, Visitor};
 use crate::{remedies, small_files};
-use ferrock_base::{Error, FileNumber, InternalComparator, ParsedInternalKey, Result, ValueType};
+use ferrock_base::{Error, FileNumber, InternalComparator, ParsedInternalKey, Result};
 use ferrock_engine::{ColumnFamilyDescriptor, ColumnFamilyOptions, DbOptions};
-use ferrock_format::blob_index::BlobReference;
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::properties::TableProperties;
 use ferrock_format::version_edit::NewFile;
+use ferrock_tree::blob::for_each_reference;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -460,7 +460,12 @@ impl<'a> Examiner<'a> {
                     return Ok(());
                 }
                 if is_broken(&facts.blobs, entry.value_type, entry.key, entry.value) {
-                    self.broken_blobs.extend(BlobReference::decode(entry.value).map(|reference| reference.file_number));
+                    let named = &mut self.broken_blobs;
+                    // What cannot be decoded names no file.
+                    let _ = for_each_reference(entry.value_type, entry.value, |reference| {
+                        named.insert(reference.file_number);
+                        Ok(())
+                    });
                     broken += 1;
                     return Ok(());
                 }
@@ -568,15 +573,23 @@ impl<'a> Counter<'a> {
 
 impl Visitor for Counter<'_> {
     fn entry(&mut self, key: ParsedInternalKey<'_>, value: &[u8]) -> std::result::Result<(), Error> {
-        if key.value_type == ValueType::BlobIndex {
-            let Some((number, size)) = intact_reference(self.blobs, key.user_key, value) else {
-                self.broken_blobs.extend(BlobReference::decode(value).map(|reference| reference.file_number));
-                self.broken.add(self.order, key);
-                return Ok(());
-            };
-            let (count, bytes) = self.references.entry(number).or_default();
-            (*count, *bytes) = (*count + 1, *bytes + size);
+        if is_broken(self.blobs, key.value_type, key.user_key, value) {
+            let broken = &mut self.broken_blobs;
+            // What cannot be decoded names no file.
+            let _ = for_each_reference(key.value_type, value, |reference| {
+                broken.insert(reference.file_number);
+                Ok(())
+            });
+            self.broken.add(self.order, key);
+            return Ok(());
         }
+        let (blobs, references) = (self.blobs, &mut self.references);
+        for_each_reference(key.value_type, value, |reference| {
+            let size = blobs.get(&reference.file_number).and_then(|facts| facts.record_of(key.user_key, reference));
+            let (count, bytes) = references.entry(reference.file_number).or_default();
+            (*count, *bytes) = (*count + 1, *bytes + size.unwrap_or_default());
+            Ok(())
+        })?;
         self.span.add(self.order, key);
         Ok(())
     }

@@ -9,9 +9,9 @@ use crate::report::Report;
 use crate::subject::{Present, Subject};
 use crate::tables::Span;
 use ferrock_base::{FileNumber, InternalComparator, SequenceNumber, ValueType};
-use ferrock_format::blob_index::BlobReference;
 use ferrock_format::properties::TableProperties;
 use ferrock_format::version_edit::NewFile;
+use ferrock_tree::blob::for_each_reference;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -64,23 +64,17 @@ impl Facts {
     }
 }
 
-/// True when an entry is a reference to a blob that is not intact.
+/// True when an entry, or a column of it, refers to a blob that is not intact.
 pub(crate) fn is_broken(
     blobs: &BTreeMap<FileNumber, BlobFacts>,
     value_type: ValueType,
     key: &[u8],
     value: &[u8],
 ) -> bool {
-    value_type == ValueType::BlobIndex && intact_reference(blobs, key, value).is_none()
-}
-
-/// The blob file, and the size of the record, of a reference to an intact blob.
-pub(crate) fn intact_reference(
-    blobs: &BTreeMap<FileNumber, BlobFacts>,
-    key: &[u8],
-    value: &[u8],
-) -> Option<(FileNumber, u64)> {
-    let reference = BlobReference::decode(value).ok()?;
-    let size = blobs.get(&reference.file_number)?.record_of(key, &reference)?;
-    Some((reference.file_number, size))
+    let mut is_broken = false;
+    let visited = for_each_reference(value_type, value, |reference| {
+        is_broken |= blobs.get(&reference.file_number).and_then(|facts| facts.record_of(key, reference)).is_none();
+        Ok(())
+    });
+    is_broken || visited.is_err()
 }

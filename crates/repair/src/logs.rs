@@ -117,9 +117,13 @@ fn read_batch(
         Ok(batch) => batch,
         Err(error) => return Ok(Err(damaged(error))),
     };
-    let has_prepared = batch.iter().flatten().any(|record| matches!(record, Record::BeginPrepare(_)));
+    let has_prepared = batch.iter().flatten().any(|record| {
+        // What is committed may have been prepared in a log that no table's family needs any more.
+        matches!(record, Record::BeginPrepare(_) | Record::Commit { .. } | Record::CommitWithTimestamp { .. })
+    });
     if has_prepared {
-        let what = "a prepared transaction, which is neither committed nor rolled back here";
+        let what = "a prepared transaction, or the commit of one: open the database with what wrote it, and close it, \
+                    so that no log has transactions";
         return Ok(Err(Finding::at(Problem::NotSupported, offset, what)));
     }
     let mut sequence = batch.sequence();

@@ -27,6 +27,7 @@ use ferrock_format::log::{HeaderFamily, LogWriter};
 use ferrock_format::unique_id::UniqueId;
 use ferrock_format::version_edit::{BlobFileAddition, BlobFileGarbage, ColumnFamilyChange, NewFile, VersionEdit};
 use ferrock_format::{current_file, file_name};
+use ferrock_tree::places::is_same;
 use ferrock_vfs::{FileSystem, WritableOptions, copy_file, read_file, write_file_atomically, write_file_synced};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -144,6 +145,7 @@ fn refuse(facts: &Facts) -> Result<()> {
         let what = format!("nothing to repair: {}", facts.report.repair.note);
         return Err(Error::invalid_argument(what).in_file(&facts.subject.directory));
     }
+    refuse_places(facts)?;
     let needed = facts.report.files.iter().filter(|file| file.used != Use::Unneeded);
     for file in needed {
         let unknown = [Problem::NotSupported, Problem::Unreadable];
@@ -154,6 +156,42 @@ fn refuse(facts: &Facts) -> Result<()> {
             );
             return Err(Error::not_supported(what).in_file(&file.path));
         }
+    }
+    Ok(())
+}
+
+/// Refuses to guess where the files of the database are: what is not looked at is lost, and what is another database's
+/// is not to be taken.
+fn refuse_places(facts: &Facts) -> Result<()> {
+    let subject = &facts.subject;
+    if let Some(directory) = &subject.wal_dir_by_file {
+        let what = "repair: the OPTIONS file alone says that the logs are here; in a copy of a database, these are the \
+                    logs of the other one. Give wal_dir in the options of the repair (--wal-dir): this directory, or \
+                    that of the database, if the logs are there";
+        return Err(Error::invalid_argument(what).in_file(directory));
+    }
+    if let Some((directory, error)) = &subject.unlisted {
+        let what = format!("repair: what the database has in a directory is not known: {error}");
+        return Err(Error::invalid_argument(what).in_file(directory));
+    }
+    let missing = facts.tree.families.values().flat_map(|family| family.tables.values());
+    let missing = missing.filter(|table| table.path_id > 0 && !subject.tables.contains_key(&table.number));
+    if let Some(table) = missing.min_by_key(|table| table.number) {
+        let what = format!(
+            "repair: table {} was in a directory of db_paths or cf_paths, and is in none that the options of the \
+             repair name: give them, as no file has them",
+            table.number
+        );
+        return Err(Error::invalid_argument(what).in_file(&subject.directory));
+    }
+    let mut elsewhere = subject
+        .tables
+        .values()
+        .filter(|present| present.path.parent().is_none_or(|parent| !is_same(parent, &subject.directory)));
+    if let Some(present) = elsewhere.next().filter(|_| !facts.is_trusted) {
+        let what = "repair: without a MANIFEST, tables are only found in the directory of the database: move the tables \
+                    there, and give no db_paths and cf_paths";
+        return Err(Error::not_supported(what).in_file(&present.path));
     }
     Ok(())
 }

@@ -33,10 +33,10 @@ use ferrock_base::{
     ValueType,
 };
 use ferrock_engine::ColumnFamilyOptions;
-use ferrock_format::blob_index::BlobReference;
 use ferrock_format::file_name;
 use ferrock_format::unique_id::encode_session_id;
 use ferrock_table::{Table, TableBuilder, TableBuilderParams, TableIter, TableReadOptions};
+use ferrock_tree::blob::for_each_reference;
 use ferrock_vfs::{WritableOptions, WritePurpose};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -373,15 +373,13 @@ impl Output {
         let parsed = ParsedInternalKey::parse(key)?;
         self.builder.add(key, value)?;
         self.span.add(&self.order, parsed);
-        if parsed.value_type == ValueType::BlobIndex {
-            let reference = BlobReference::decode(value)?;
-            let size = ferrock_format::blob_file::BLOB_RECORD_HEADER_SIZE as u64
-                + parsed.user_key.len() as u64
-                + reference.size_bytes;
-            let (count, bytes) = self.references.entry(reference.file_number).or_default();
+        let (references, key_bytes) = (&mut self.references, parsed.user_key.len() as u64);
+        for_each_reference(parsed.value_type, value, |reference| {
+            let size = ferrock_format::blob_file::BLOB_RECORD_HEADER_SIZE as u64 + key_bytes + reference.size_bytes;
+            let (count, bytes) = references.entry(reference.file_number).or_default();
             (*count, *bytes) = (*count + 1, *bytes + size);
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn finish(mut self, tombstones: &[RangeTombstone]) -> Result<TableFacts> {

@@ -38,6 +38,10 @@ pub(crate) struct Subject {
     pub(crate) names: Vec<String>,
     /// Why the OPTIONS file was not used, if it was not.
     pub(crate) options_error: Option<ferrock_base::Error>,
+    /// The directory of logs that the OPTIONS file alone names, and that is not the database's own.
+    pub(crate) wal_dir_by_file: Option<PathBuf>,
+    /// A directory that could not be listed, and why.
+    pub(crate) unlisted: Option<(PathBuf, ferrock_base::Error)>,
 }
 
 impl Subject {
@@ -51,7 +55,7 @@ impl Subject {
         let files = db.components.file_system.clone().unwrap_or_else(ferrock_vfs::default_file_system);
         let mut names = files.children(directory)?;
         names.sort_unstable();
-        let mut options_error = None;
+        let (mut options_error, mut wal_dir_by_file) = (None, None);
         match load_latest(&*files, directory) {
             Ok(Some(loaded)) => {
                 if families.is_empty() {
@@ -59,6 +63,8 @@ impl Subject {
                 }
                 if db.wal_dir.is_empty() {
                     db.settings.wal_dir = loaded.db.settings.wal_dir;
+                    let named = (!db.wal_dir.is_empty()).then(|| PathBuf::from(&db.wal_dir));
+                    wal_dir_by_file = named.filter(|named| !is_same(named, directory));
                 }
                 if db.db_paths.is_empty() {
                     db.db_paths = loaded.db.db_paths;
@@ -80,6 +86,8 @@ impl Subject {
             options: Files::new(),
             names,
             options_error,
+            wal_dir_by_file,
+            unlisted: None,
         };
         subject.list();
         Ok(subject)
@@ -89,8 +97,15 @@ impl Subject {
         let mut directories = vec![self.directory.clone()];
         directories.extend(self.other_directories());
         for (index, directory) in directories.iter().enumerate() {
-            // A directory that cannot be listed has no files: what the database misses there is reported.
-            for name in self.files.children(directory).unwrap_or_default() {
+            let names = match self.files.children(directory) {
+                Ok(names) => names,
+                // What the database misses there is reported; a repair is refused.
+                Err(error) => {
+                    self.unlisted.get_or_insert((directory.clone(), error));
+                    continue;
+                }
+            };
+            for name in names {
                 let Some(parsed) = file_name::parse(&name) else { continue };
                 let path = directory.join(&name);
                 let Ok(size_bytes) = self.files.file_size(&path) else { continue };

@@ -3,7 +3,9 @@
 use super::common::{Contents, rows_of};
 use ferrock::options::MergeOperator;
 use ferrock::repair::{Examination, Repair, Report};
-use ferrock::{ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, ReadOptions, WriteOptions};
+use ferrock::{
+    ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, ReadOptions, WriteBatch, WriteOptions,
+};
 use ferrock_base::merge::StringAppend;
 use ferrock_base::random::Random;
 use ferrock_vfs::{FileSystem, MemoryFileSystem};
@@ -59,6 +61,11 @@ pub(crate) fn filled(seed: u64) -> (MemoryFileSystem, World) {
                     3 if round != 4 => {
                         let end = [&key[..], b"~"].concat();
                         db.delete_range_cf(family, &key, &end, &write).unwrap();
+                    }
+                    4 => {
+                        let mut batch = WriteBatch::new();
+                        batch.put_entity_cf(family.id(), &key, &[(b"", &value), (b"long", &value)]).unwrap();
+                        db.write(batch, &write).unwrap();
                     }
                     _ => db.put_cf(family, &key, &value, &write).unwrap(),
                 }
