@@ -260,8 +260,8 @@ pub(super) fn create_family_of(
         // Alone in the write queue: families come and go between two groups of writes.
         return write::exclusively(core, || begin_family(core, name, options, id))?;
     }
-    // The MANIFEST says the newest number of the tables, and recovery would take a hole in the logs below it for what was
-    // never logged: what was written before is durable first, most of it before writers are held.
+    // The MANIFEST says the newest number of the tables, and recovery would take a hole in the logs below it for what
+    // was never logged: what was written before is durable first, most of it before writers are held.
     sync_logs(core)?;
     // No write comes between the record and the numbers: its own would be smaller than the newest that the MANIFEST
     // tells, and a follower would take it for one that it has seen.
