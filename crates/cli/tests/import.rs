@@ -342,14 +342,11 @@ fn json_values_stay_as_they_are_written() {
         r#"{"key":"a","value":{"b":1.10,"a":1e3,"b":2}}"#,
         "\n",
     );
-    std::fs::write(&file, rows).unwrap();
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_ferrock"))
-        .args(["import", "--create"])
-        .args([&db, &file])
-        .output()
-        .unwrap();
+    fs::write(&file, rows).unwrap();
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_ferrock")).args(["import", "--create"]).args([&db, &file]).output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    let db = ferrock::Db::open(&db, ferrock::DbOptions::default()).unwrap();
+    let db = Db::open(&db, DbOptions::default()).unwrap();
     let value = |key: &[u8]| db.get(key).unwrap().map(|value| String::from_utf8(value.to_vec()).unwrap());
     assert_eq!(value(b"100000000000000000000").as_deref(), Some("1"));
     assert_eq!(value(b"100000000000000000001").as_deref(), Some("1.10"));
