@@ -2,8 +2,9 @@
 //! keeps what the report said, and what it loses lies in the ranges that the report named.
 
 use super::world::{PATH, World, assert_same, contents_at, db_options, examine, filled, repair, use_it};
-use ferrock::repair::{Problem, Report, Use};
-use ferrock::{Db, FileKind};
+use ferrock::options::WalRecoveryMode;
+use ferrock::repair::{Problem, Repair, Report, Use};
+use ferrock::{Db, DbOptions, ErrorKind, FileKind};
 use ferrock_base::random::Random;
 use ferrock_vfs::{FileSystem, MemoryFileSystem, read_file, write_file_synced};
 use std::path::Path;
@@ -251,4 +252,34 @@ fn random_damage_never_panics() {
         }
         use_it(&files, PATH);
     }
+}
+
+/// What the repair does not look at is lost, and what is another database's is not to be taken.
+#[test]
+fn places_that_would_have_to_be_guessed_are_refused() {
+    let files = MemoryFileSystem::new();
+    let mut elsewhere = db_options(&files);
+    (elsewhere.create_if_missing, elsewhere.wal_dir) = (true, "/data/logs".to_owned());
+    let db = Db::open(PATH, elsewhere.clone()).unwrap();
+    db.put(b"key", b"value").unwrap();
+    drop(db);
+    let names = || (names_of(&files), files.children(Path::new("/data/logs")).unwrap());
+    let before = names();
+    let refused = |options: DbOptions, what: &str| {
+        let error = Repair::new(options).run(PATH).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        assert!(error.to_string().contains(what), "{error}");
+        assert_eq!((names_of(&files), names().1), before);
+    };
+    // A copy of this database would name the same directory.
+    refused(db_options(&files), "/data/logs");
+    let mut missing = db_options(&files);
+    missing.wal_dir = "/data/not/mounted".to_owned();
+    refused(missing, "/data/not/mounted");
+    let report = Repair::new(elsewhere.clone()).run(PATH).unwrap();
+    assert_eq!(report.entries_from_logs, 1);
+    // The directory has no log now, as one that is not mounted.
+    elsewhere.wal_recovery_mode = WalRecoveryMode::SkipAnyCorruptedRecords;
+    let db = Db::open(PATH, elsewhere).unwrap();
+    assert_eq!(db.get(b"key").unwrap().as_deref(), Some(&b"value"[..]));
 }
