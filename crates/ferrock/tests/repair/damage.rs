@@ -203,7 +203,7 @@ fn a_copy_leaves_the_source_as_it_is() {
     let names = names_of(&files);
     let mut options = db_options(&files);
     options.create_if_missing = false;
-    let done = ferrock::repair::Repair::new(options).into_copy("/data/copy").run(PATH).unwrap();
+    let done = Repair::new(options).into_copy("/data/copy").run(PATH).unwrap();
     assert!(done.moved.is_empty());
     assert_eq!(names_of(&files), names);
     assert_same(&use_it(&files, "/data/copy"), &before, "the copy");
@@ -247,7 +247,7 @@ fn random_damage_never_panics() {
         let report = examine(&files);
         let done = repair(&files);
         if let Err(error) = &done {
-            assert!(!report.repair.is_possible || error.kind() != ferrock::ErrorKind::Corruption, "{seed}: {error}");
+            assert!(!report.repair.is_possible || error.kind() != ErrorKind::Corruption, "{seed}: {error}");
             continue;
         }
         use_it(&files, PATH);
