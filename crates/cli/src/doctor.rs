@@ -5,7 +5,8 @@ use crate::failure::{Outcome, Result};
 use crate::output;
 use clap::Args;
 use ferrock::DbOptions;
-use ferrock::repair::{Examination, FileReport, Finding, Remedy, Repair, Report, Use};
+use ferrock::repair::{Examination, ExaminationProgress, FileReport, Finding, Remedy, Repair, Report, Use};
+use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -69,13 +70,18 @@ pub(crate) struct RepairArgs {
     json: bool,
 }
 
+/// What moves a bar as files are read.
+fn mover(bar: &ProgressBar) -> impl FnMut(ExaminationProgress) {
+    |progress| {
+        bar.set_length(progress.bytes);
+        bar.set_position(progress.bytes_done);
+    }
+}
+
 /// Runs `ferrock doctor`.
 pub(crate) fn doctor(args: &DoctorArgs) -> Result<Outcome> {
     let bar = output::byte_progress("Reading");
-    let mut move_bar = |progress: ferrock::repair::ExaminationProgress| {
-        bar.set_length(progress.bytes);
-        bar.set_position(progress.bytes_done);
-    };
+    let mut move_bar = mover(&bar);
     let examined = Examination::new(DbOptions::default()).progress(&mut move_bar).run(&args.db);
     bar.finish_and_clear();
     let report = examined.map_err(failure)?;
@@ -93,11 +99,15 @@ pub(crate) fn repair(args: &RepairArgs) -> Result<Outcome> {
     if let Some(directory) = &args.wal_dir {
         options.wal_dir = directory.display().to_string();
     }
-    let mut repair = Repair::new(options);
+    let bar = output::byte_progress("Reading");
+    let mut move_bar = mover(&bar);
+    let mut repair = Repair::new(options).progress(&mut move_bar);
     if let Some(copy) = &args.into {
         repair = repair.into_copy(copy);
     }
-    let done = repair.run(&args.db).map_err(failure)?;
+    let repaired = repair.run(&args.db);
+    bar.finish_and_clear();
+    let done = repaired.map_err(failure)?;
     let has_lost = done.found.repair.entries_lost > 0 || !done.found.repair.lost.is_empty();
     if args.json {
         output::say_json(&json!({

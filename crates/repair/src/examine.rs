@@ -22,6 +22,7 @@ use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::properties::TableProperties;
 use ferrock_format::version_edit::NewFile;
 use ferrock_tree::blob::for_each_reference;
+use ferrock_vfs::FileSystem;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -88,6 +89,10 @@ impl<'a> Examination<'a> {
     pub fn progress(mut self, progress: &'a mut dyn FnMut(ExaminationProgress)) -> Self {
         self.progress = Some(progress);
         self
+    }
+
+    pub(crate) fn file_system(&self) -> Arc<dyn FileSystem> {
+        self.options.components.file_system.clone().unwrap_or_else(ferrock_vfs::default_file_system)
     }
 
     /// Looks at the database in `directory`.
@@ -163,6 +168,7 @@ impl<'a> Examiner<'a> {
             blobs,
             logs: Vec::new(),
             has_identity: small.has_identity,
+            unnamed_manifest: small.unnamed_manifest,
             report: small.report,
             subject: self.subject.clone(),
         };

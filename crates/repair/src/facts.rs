@@ -55,6 +55,8 @@ pub(crate) struct Facts {
     pub(crate) last_sequence: SequenceNumber,
     /// IDENTITY is there and is that of the database.
     pub(crate) has_identity: bool,
+    /// The MANIFEST that counts though no CURRENT names it.
+    pub(crate) unnamed_manifest: Option<FileNumber>,
 }
 
 impl Facts {

@@ -59,7 +59,7 @@ pub(crate) fn read(
         }
     };
     let mut reader = LogReader::new(SliceSource(&bytes), number, WalRecoveryMode::PointInTimeRecovery);
-    let (mut scratch, mut is_behind_damage) = (Vec::new(), false);
+    let (mut scratch, mut is_behind_damage, mut goes_on) = (Vec::new(), false, false);
     loop {
         match reader.read_record(&mut scratch) {
             Ok(LogEvent::Record { physical_offset, data }) => {
@@ -70,10 +70,17 @@ pub(crate) fn read(
             }
             Ok(LogEvent::Corruption { offset, what, bytes_dropped }) => {
                 let is_torn = ["truncated header", "truncated record body", "error reading trailing data"];
-                let is_torn = is_torn.contains(&&*what) && !has_record_behind(&bytes, offset);
+                let is_torn = is_torn.contains(&&*what) && !has_record_behind(&bytes, offset, number);
                 let problem = if is_torn { Problem::TornEnd } else { Problem::Damaged };
                 facts.findings.push(Finding::at(problem, offset, format!("{what}; {bytes_dropped} bytes are lost")));
                 is_behind_damage = true;
+            }
+            // The end of a recycled log, unless this one goes on behind it: then the header of a record was changed.
+            Ok(LogEvent::OldRecord { .. }) if goes_on => {}
+            Ok(LogEvent::OldRecord { offset }) if has_own_record(&bytes, offset, bytes.len(), number) => {
+                let what = "a record seems to be of an earlier use of the file, and intact ones of this log follow it";
+                facts.findings.push(Finding::at(Problem::Damaged, offset, what));
+                (is_behind_damage, goes_on) = (true, true);
             }
             Ok(LogEvent::OldRecord { .. } | LogEvent::End) => break,
             Err(error) => {
@@ -87,16 +94,23 @@ pub(crate) fn read(
 
 /// True when an intact record lies behind what looks like a torn end: then a length was damaged. No more than two
 /// blocks are looked at, as a reader takes only the last one for torn.
-fn has_record_behind(bytes: &[u8], offset: u64) -> bool {
+fn has_record_behind(bytes: &[u8], offset: u64, number: FileNumber) -> bool {
+    has_own_record(bytes, offset, 2 * BLOCK_SIZE_BYTES, number)
+}
+
+/// True when within `reach` bytes behind `offset` an intact record of this log begins.
+fn has_own_record(bytes: &[u8], offset: u64, reach: usize, number: FileNumber) -> bool {
     let start = usize::try_from(offset).unwrap_or(usize::MAX).saturating_add(1);
-    let end = bytes.len().min(start.saturating_add(2 * BLOCK_SIZE_BYTES));
+    let end = bytes.len().min(start.saturating_add(reach));
     (start..end).any(|position| {
         let rest = &bytes[position..];
         let Some(header) = rest.get(..LEGACY_HEADER_SIZE_BYTES) else { return false };
         let length = usize::from(u16::from_le_bytes([header[4], header[5]]));
         let header_size = match header[6] {
             1..=4 => LEGACY_HEADER_SIZE_BYTES,
-            5..=8 => RECYCLABLE_HEADER_SIZE_BYTES,
+            5..=8 if get_fixed32(rest, LEGACY_HEADER_SIZE_BYTES) == Some(number.0 as u32) => {
+                RECYCLABLE_HEADER_SIZE_BYTES
+            }
             _ => return false,
         };
         let covered = rest.get(6..header_size + length).filter(|_| length > 0);

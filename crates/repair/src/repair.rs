@@ -15,7 +15,7 @@
 //!
 //! Into a copy: the same, with all that is kept copied into a new directory first; the source is only read.
 
-use crate::examine::Examination;
+use crate::examine::{Examination, ExaminationProgress};
 use crate::facts::{Facts, FamilyFacts, TableFacts};
 use crate::report::Report;
 use crate::salvage::{Salvage, largest_sequence};
@@ -54,10 +54,9 @@ const LOST: &str = "lost";
 /// # Ok::<(), ferrock::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Repair {
-    options: DbOptions,
-    families: Vec<ColumnFamilyDescriptor>,
-    unknown: ColumnFamilyOptions,
+pub struct Repair<'a> {
+    /// Which looks at the database first.
+    examination: Examination<'a>,
     copy: Option<PathBuf>,
 }
 
@@ -80,26 +79,31 @@ pub struct RepairReport {
     pub moved: Vec<String>,
 }
 
-impl Repair {
-    /// With options of the database, of which the file system, `wal_dir` and `db_paths` count. The OPTIONS file says
-    /// the rest, and the options of families.
+impl<'a> Repair<'a> {
+    /// With the options of [`Examination::new`].
     #[must_use]
     pub fn new(options: DbOptions) -> Self {
-        Self { options, families: Vec::new(), unknown: ColumnFamilyOptions::default(), copy: None }
+        Self { examination: Examination::new(options), copy: None }
     }
 
-    /// Options of column families, in place of those in the OPTIONS file. A comparator of the program's own must be in
-    /// them.
+    /// As [`Examination::families`].
     #[must_use]
     pub fn families(mut self, families: Vec<ColumnFamilyDescriptor>) -> Self {
-        self.families = families;
+        self.examination = self.examination.families(families);
         self
     }
 
-    /// Options of every family that is found and has none of its own.
+    /// As [`Examination::unknown_families`].
     #[must_use]
     pub fn unknown_families(mut self, options: ColumnFamilyOptions) -> Self {
-        self.unknown = options;
+        self.examination = self.examination.unknown_families(options);
+        self
+    }
+
+    /// As [`Examination::progress`], while the database is looked at.
+    #[must_use]
+    pub fn progress(mut self, progress: &'a mut dyn FnMut(ExaminationProgress)) -> Self {
+        self.examination = self.examination.progress(progress);
         self
     }
 
@@ -118,7 +122,7 @@ impl Repair {
     /// read (nothing was changed); `Io` or `NoSpace` of a file operation: run it again.
     pub fn run(self, directory: impl AsRef<Path>) -> Result<RepairReport> {
         let directory = directory.as_ref();
-        let files = self.options.components.file_system.clone().unwrap_or_else(ferrock_vfs::default_file_system);
+        let files = self.examination.file_system();
         let lock = match &self.copy {
             None => Some(files.lock_file(&directory.join(file_name::LOCK))?),
             Some(copy) => {
@@ -129,8 +133,7 @@ impl Repair {
                 None
             }
         };
-        let examination = Examination::new(self.options).families(self.families).unknown_families(self.unknown);
-        let facts = examination.facts(directory)?;
+        let facts = self.examination.facts(directory)?;
         refuse(&facts)?;
         let outcome = Job { facts: &facts, files: &*files, copy: self.copy.as_deref(), moved: Vec::new() }.run();
         drop(lock);
@@ -213,8 +216,12 @@ impl Job<'_> {
             let mut random = Random::from_entropy();
             current_file::identity_from_random(random.next_u64(), random.next_u64())
         });
-        if let Some(copy) = self.copy {
-            self.files.create_dir_all(copy)?;
+        match (self.copy, self.facts.unnamed_manifest) {
+            (Some(copy), _) => self.files.create_dir_all(copy)?,
+            // Beside the MANIFEST of this repair it would not be the only one any more, and would count for less where
+            // the repair is cut short.
+            (None, Some(manifest)) => self.name_manifest(manifest)?,
+            (None, None) => {}
         }
         let next = self.facts.subject.next_file_number().max(self.facts.tree.next_file_number);
         let mut salvage = Salvage::new(self.facts, self.copy, next, &db_id);
@@ -237,9 +244,7 @@ impl Job<'_> {
             self.files.sync_dir(directory)?;
         }
         self.files.sync_dir(self.target())?;
-        let current = self.target().join(file_name::CURRENT);
-        let temporary = self.target().join(file_name::temp(manifest));
-        write_file_atomically(self.files, &current, &temporary, &current_file::encode_current(manifest))?;
+        self.name_manifest(manifest)?;
         for path in leaving.iter().chain(&salvage.superseded) {
             self.files.remove_file(path)?;
         }
@@ -254,6 +259,12 @@ impl Job<'_> {
             last_sequence,
             moved: self.moved,
         })
+    }
+
+    fn name_manifest(&self, manifest: FileNumber) -> Result<()> {
+        let current = self.target().join(file_name::CURRENT);
+        let temporary = self.target().join(file_name::temp(manifest));
+        write_file_atomically(self.files, &current, &temporary, &current_file::encode_current(manifest))
     }
 
     /// Copies what is kept as it is into the directory of the copy.

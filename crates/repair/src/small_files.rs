@@ -6,6 +6,7 @@ use crate::subject::{Present, Subject};
 use ferrock_base::{FileNumber, InternalComparator};
 use ferrock_format::current_file::{self, MAX_SIZE_BYTES};
 use ferrock_format::file_name::{self, FileKind};
+use ferrock_format::properties::TableProperties;
 use ferrock_table::{Table, TableReaderParams};
 use ferrock_vfs::{RandomAccessOptions, read_file};
 use std::collections::BTreeMap;
@@ -16,6 +17,8 @@ pub(crate) struct SmallFiles {
     pub(crate) manifest: Manifest,
     pub(crate) is_trusted: bool,
     pub(crate) has_identity: bool,
+    /// The MANIFEST that counts though no CURRENT names it.
+    pub(crate) unnamed_manifest: Option<FileNumber>,
     pub(crate) files: Vec<FileReport>,
     /// Without files and remedies.
     pub(crate) report: Report,
@@ -65,21 +68,37 @@ pub(crate) fn examine(subject: &Subject) -> SmallFiles {
         remove_tables: remedy(),
         best_efforts: remedy(),
     };
-    SmallFiles { manifest, is_trusted, has_identity: identity.is_some(), files, report }
+    let unnamed_manifest = chosen.filter(|_| is_trusted && named.is_none());
+    SmallFiles { manifest, is_trusted, has_identity: identity.is_some(), unnamed_manifest, files, report }
 }
 
-/// A MANIFEST that ends early looks like one that a crash has cut. What tells: there are tables that are newer than all
-/// it knows, and a table that it names, or the first log that it needs, is not there any more.
+/// A MANIFEST that ends early looks like one that a crash has cut. What tells: a table that is newer than all it knows,
+/// and a table that it names is gone; or the first log that it needs is gone, and the newer table has entries that no
+/// record tells of. A log with that number need not have been there: after a recovery it is the next free one. And a
+/// newer table alone is what a crash leaves of a job.
 fn missing_end(subject: &Subject, tree: &Tree) -> Option<String> {
     let named = tree.tables();
-    let is_newer = |number: &&FileNumber| number.0 >= tree.next_file_number && !named.contains_key(number);
-    let newer = subject.tables.keys().find(is_newer)?;
+    let is_newer = |number: &FileNumber| number.0 >= tree.next_file_number && !named.contains_key(number);
+    let mut newer = subject.tables.iter().filter(|(number, _)| is_newer(number)).peekable();
+    let (first, _) = newer.peek()?;
+    let first = **first;
     let is_table_missing = named.keys().any(|number| !subject.tables.contains_key(number));
-    let log = tree.first_needed_log();
-    let is_log_missing = !subject.logs.contains_key(&log);
-    (is_table_missing || is_log_missing).then(|| {
-        format!("its end is missing: table {newer} is newer than all that it names, and what it names is not all there")
+    let is_log_missing = !subject.logs.contains_key(&tree.first_needed_log());
+    let is_ahead = |(number, present): (&FileNumber, &Present)| {
+        let largest = properties_of(subject, *number, present).and_then(|properties| properties.key_largest_seqno);
+        largest.is_some_and(|largest| largest > tree.last_sequence.0)
+    };
+    (is_table_missing || (is_log_missing && newer.any(is_ahead))).then(|| {
+        format!("its end is missing: table {first} is newer than all that it names, and what it names is not all there")
     })
+}
+
+/// The properties of a table that can be opened.
+fn properties_of(subject: &Subject, number: FileNumber, present: &Present) -> Option<TableProperties> {
+    let file = subject.files.open_random_access(&present.path, &RandomAccessOptions::default()).ok()?;
+    let mut params = TableReaderParams::new(file, Arc::clone(&subject.files), InternalComparator::default());
+    params.file_number = number;
+    Table::properties_of(&params).ok()
 }
 
 fn read_manifest(subject: &Subject, chosen: Option<FileNumber>) -> Manifest {
@@ -183,13 +202,7 @@ fn examine_identity(
 fn identity_of_tables(subject: &Subject) -> Option<String> {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for (number, present) in &subject.tables {
-        let Ok(file) = subject.files.open_random_access(&present.path, &RandomAccessOptions::default()) else {
-            continue;
-        };
-        let order = InternalComparator::default();
-        let mut params = TableReaderParams::new(file, Arc::clone(&subject.files), order);
-        params.file_number = *number;
-        if let Ok(properties) = Table::properties_of(&params)
+        if let Some(properties) = properties_of(subject, *number, present)
             && !properties.db_id.is_empty()
         {
             *counts.entry(properties.db_id).or_default() += 1;

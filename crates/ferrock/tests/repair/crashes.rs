@@ -1,6 +1,6 @@
 //! A crash at every file operation of a repair: the database can be repaired again, and holds the same then.
 
-use super::world::{PATH, assert_same, contents_at, examine, filled, repair};
+use super::world::{PATH, add_family_of_logs, assert_same, contents_at, examine, filled, repair};
 use ferrock_vfs::{CrashPolicy, FileSystem, MemoryFileSystem, read_file, write_file_synced};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -27,8 +27,9 @@ fn clones(files: &MemoryFileSystem) -> Vec<(String, MemoryFileSystem)> {
 
 #[test]
 fn a_crash_leaves_a_database_that_a_repair_brings_to_the_same_state() {
-    for case in 0..3 {
+    for case in 0..4 {
         let (files, _) = filled(20 + case);
+        let whole = (case == 3).then(|| add_family_of_logs(&files));
         let mut names = files.children(Path::new(PATH)).unwrap();
         names.sort();
         for name in &names {
@@ -50,6 +51,8 @@ fn a_crash_leaves_a_database_that_a_repair_brings_to_the_same_state() {
                     let bytes = read_file(&files, &path).unwrap();
                     write_file_synced(&files, &path, &bytes[..bytes.len() - 40]).unwrap();
                 }
+                // CURRENT is lost, and with it nothing.
+                3 if name == "CURRENT" => files.remove_file(&path).unwrap(),
                 _ => {}
             }
         }
@@ -58,6 +61,9 @@ fn a_crash_leaves_a_database_that_a_repair_brings_to_the_same_state() {
         let points = clones(&files);
         let expected = contents_at(&files, PATH).unwrap();
         assert!(points.len() > 30, "{} points", points.len());
+        if let Some(whole) = whole {
+            assert_same(&expected, &whole, "without a CURRENT");
+        }
         for (line, crashed) in points {
             let again = examine(&crashed);
             assert_eq!(again.repair.entries_lost == 0, said.repair.entries_lost == 0 || !again.is_damaged(), "{line}");

@@ -1,7 +1,7 @@
 //! Every file, damaged in every way: the report names the file and what was done to it, and nothing else; the repair
 //! keeps what the report said, and what it loses lies in the ranges that the report named.
 
-use super::world::{PATH, World, assert_same, contents_at, db_options, examine, filled, repair, use_it};
+use super::world::{PATH, World, assert_same, contents_at, db_options, descriptors, examine, filled, repair, use_it};
 use ferrock::options::WalRecoveryMode;
 use ferrock::repair::{Problem, Repair, Report, Use};
 use ferrock::{Db, DbOptions, ErrorKind, FileKind};
@@ -282,4 +282,50 @@ fn places_that_would_have_to_be_guessed_are_refused() {
     elsewhere.wal_recovery_mode = WalRecoveryMode::SkipAnyCorruptedRecords;
     let db = Db::open(PATH, elsewhere).unwrap();
     assert_eq!(db.get(b"key").unwrap().as_deref(), Some(&b"value"[..]));
+}
+
+/// No bit of a header ends a log without a word.
+#[test]
+fn a_changed_header_of_a_log_is_told_or_harmless() {
+    let (template, before) = filled(3);
+    let logs = names_of(&template).into_iter().filter(|name| kind_of(name) == Some(FileKind::Log));
+    let log = logs.max_by_key(|name| read_file(&template, &Path::new(PATH).join(name)).unwrap().len()).unwrap();
+    for bit in 0..88 {
+        let files = template.crash_clone(ferrock_vfs::CrashPolicy::KeepAll);
+        let mut bytes = read_file(&files, &Path::new(PATH).join(&log)).unwrap();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        write(&files, &log, &bytes);
+        let report = examine(&files);
+        repair(&files).unwrap();
+        let after = contents_at(&files, PATH).unwrap();
+        assert!(report.is_damaged() || after == before, "bit {bit} of the header of {log}");
+        assert_eq!(unexplained(&report, &before, &after), [""; 0], "bit {bit} of the header of {log}");
+    }
+}
+
+/// What a crash leaves of a flush or a compaction says nothing against the MANIFEST.
+#[test]
+fn an_unfinished_table_costs_nothing() {
+    let (files, before) = filled(4);
+    // A recovery that puts the logs into tables: the first log that is needed then has the next free number of before,
+    // and is no file.
+    let mut options = db_options(&files);
+    options.avoid_flush_during_recovery = false;
+    let (db, families) = Db::open_cf(PATH, options, descriptors()).unwrap();
+    let files = files.crash_clone(ferrock_vfs::CrashPolicy::KeepAll);
+    drop((db, families));
+    let names = names_of(&files);
+    let numbers = names.iter().filter_map(|name| ferrock_format::file_name::parse(name)).map(|name| name.number.0);
+    let next = numbers.max().unwrap() + 500;
+    let table = names.iter().find(|name| name.ends_with(".sst")).unwrap();
+    let bytes = read_file(&files, &Path::new(PATH).join(table)).unwrap();
+    for length in [bytes.len() / 2, bytes.len()] {
+        let files = files.crash_clone(ferrock_vfs::CrashPolicy::KeepAll);
+        write(&files, &format!("{next:06}.sst"), &bytes[..length]);
+        let report = examine(&files);
+        let manifest = report.files.iter().find(|file| file.kind == FileKind::Manifest).unwrap();
+        assert!(manifest.findings.is_empty(), "{length} bytes: {manifest:#?}");
+        repair(&files).unwrap();
+        assert_same(&contents_at(&files, PATH).unwrap(), &before, &format!("{length} bytes"));
+    }
 }

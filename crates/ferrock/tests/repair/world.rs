@@ -124,7 +124,15 @@ pub(crate) fn use_it(files: &MemoryFileSystem, path: &str) -> World {
     before
 }
 
-fn descriptors() -> Vec<(String, ColumnFamilyOptions)> {
+/// Adds a family that is in the MANIFEST and in logs alone.
+pub(crate) fn add_family_of_logs(files: &MemoryFileSystem) -> World {
+    let (db, mut families) = Db::open_cf(PATH, db_options(files), descriptors()).unwrap();
+    families.push(db.create_column_family("late", options_of("late")).unwrap());
+    db.put_cf(&families[3], b"key", b"in a log", &WriteOptions { sync: true, ..WriteOptions::default() }).unwrap();
+    contents(&db, &families)
+}
+
+pub(crate) fn descriptors() -> Vec<(String, ColumnFamilyOptions)> {
     ["default", "blobs", "third"].map(|name| (name.to_owned(), options_of(name))).into()
 }
 
