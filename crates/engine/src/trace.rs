@@ -238,9 +238,9 @@ pub(crate) struct SeekTracer {
 
 impl SeekTracer {
     /// `None` where no trace is on.
-    pub(crate) fn begin(tracer: &Arc<Tracer>, family: u32, bounds: [Option<&[u8]>; 2]) -> Option<Box<Self>> {
+    pub(crate) fn begin(tracer: &Arc<Tracer>, family: u32, bounds: [Option<&[u8]>; 2]) -> Option<Self> {
         let begin = || Self { tracer: Arc::clone(tracer), family, bounds: bounds.map(|key| key.map(<[u8]>::to_vec)) };
-        tracer.is_on().then(|| Box::new(begin()))
+        tracer.is_on().then(begin)
     }
 
     /// Changes the bounds.

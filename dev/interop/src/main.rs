@@ -360,8 +360,8 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             let ingestions = of_seeds(&ingestion::SUITE, &directory, library, 0..=11, json)?;
             let ttls = of_seeds(&ttl::SUITE, &directory, library, 0..=11, json)?;
             let golden = golden_databases(&directory, library, "", json)?;
-            let updates = updates_of_logs(&directory, library, arguments.ferrock_library.as_deref(), 0..=7, json)?;
-            let traces = traces_of_both(&directory, library, arguments.ferrock_library.as_deref(), 0..=7, json)?;
+            let updates = of_both(UPDATES, &directory, library, arguments.ferrock_library.as_deref(), 0..=7, json)?;
+            let traces = of_both(TRACES, &directory, library, arguments.ferrock_library.as_deref(), 0..=7, json)?;
             let copies = updates && backups && ingestions && traces && ttls;
             Ok(copies && golden && rewritings && tables && counts && answers && alike && histories && wide)
         }
@@ -387,11 +387,11 @@ fn run(arguments: Arguments) -> Result<bool, String> {
         }
         Task::CountsCase { directory, library } => Ok(report::said(counts::play(&directory, &library))),
         Task::Updates { seeds, ferrock_library } => {
-            updates_of_logs(&directory, library, ferrock_library.as_deref(), seeds, json)
+            of_both(UPDATES, &directory, library, ferrock_library.as_deref(), seeds, json)
         }
         Task::UpdatesCase(case) => Ok(report::said(updates::play(&case))),
         Task::Traces { seeds, ferrock_library } => {
-            traces_of_both(&directory, library, ferrock_library.as_deref(), seeds, json)
+            of_both(TRACES, &directory, library, ferrock_library.as_deref(), seeds, json)
         }
         Task::TracesCase(case) => Ok(report::said(traces::play(&case))),
         Task::AlikeCase(case) => Ok(report::said(alike::play_case(&case))),
@@ -527,19 +527,15 @@ fn of_seeds(
     Ok(suite.run(&fetch::fetch(directory, rocksdb_library)?, directory, seeds, json))
 }
 
-fn updates_of_logs(
-    directory: &Path,
-    rocksdb_library: Option<&Path>,
-    ferrock_library: Option<&Path>,
-    seeds: RangeInclusive<u64>,
-    json: bool,
-) -> Result<bool, String> {
-    let fetched = fetch::fetch(directory, rocksdb_library)?;
-    let ferrock = ferrock_library.map_or_else(own_library, |library| Ok(library.to_owned()))?;
-    Ok(updates::run(&fetched, &ferrock, &directory.join("updates"), seeds, json))
-}
+/// The suites whose parts load either library, each in a process of its own.
+type SuiteOfBoth = fn(&fetch::Fetched, &Path, &Path, RangeInclusive<u64>, bool) -> bool;
 
-fn traces_of_both(
+const UPDATES: (&Suite, SuiteOfBoth) = (&updates::SUITE, updates::run);
+const TRACES: (&Suite, SuiteOfBoth) = (&traces::SUITE, traces::run);
+
+/// The seeds of such a suite; true when none failed.
+fn of_both(
+    (suite, run): (&Suite, SuiteOfBoth),
     directory: &Path,
     rocksdb_library: Option<&Path>,
     ferrock_library: Option<&Path>,
@@ -548,7 +544,7 @@ fn traces_of_both(
 ) -> Result<bool, String> {
     let fetched = fetch::fetch(directory, rocksdb_library)?;
     let ferrock = ferrock_library.map_or_else(own_library, |library| Ok(library.to_owned()))?;
-    Ok(traces::run(&fetched, &ferrock, &directory.join("traces"), seeds, json))
+    Ok(run(&fetched, &ferrock, &directory.join(suite.name), seeds, json))
 }
 
 fn all_tables(

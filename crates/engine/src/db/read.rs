@@ -45,10 +45,15 @@ pub struct Iter {
     core: Option<Box<IterCore<SuperVersion>>>,
     failure: Option<Error>,
     limit: (u64, LimitReads),
-    /// Where something counts.
-    tally: Option<Box<ScanTally>>,
-    /// Where a trace is on.
-    trace: Option<Box<SeekTracer>>,
+    /// Where something counts, or a trace is on.
+    watched: Option<Box<Watched>>,
+}
+
+/// What is told of an iterator that was made while something asked for it.
+#[derive(Default)]
+struct Watched {
+    tally: Option<ScanTally>,
+    trace: Option<SeekTracer>,
 }
 
 impl std::fmt::Debug for Iter {
@@ -63,7 +68,7 @@ impl std::fmt::Debug for Iter {
 impl Drop for Iter {
     fn drop(&mut self) {
         if let Some(core) = self.core.take() {
-            if let Some(tally) = &self.tally {
+            if let Some(tally) = self.watched.as_ref().and_then(|watched| watched.tally.as_ref()) {
                 tally.end(core.iter.passed_entries());
             }
             core.end();
@@ -73,13 +78,7 @@ impl Drop for Iter {
 
 impl Iter {
     pub(super) fn new(core: Box<IterCore<SuperVersion>>, options: &ReadOptions) -> Self {
-        Self {
-            core: Some(core),
-            failure: None,
-            limit: (options.limit_hint, options.limit_reads),
-            tally: None,
-            trace: None,
-        }
+        Self { core: Some(core), failure: None, limit: (options.limit_hint, options.limit_reads), watched: None }
     }
 
     /// True when positioned on a key. When false, [`status`](Self::status) tells whether the end or an error was met.
@@ -122,7 +121,9 @@ impl Iter {
         if db.metrics.statistics().is_none() && !PerfRecorder::is_used() {
             return self;
         }
-        self.tally = ScanTally::begin(db.metrics.statistics(), &db.env.clock, self.passed_entries());
+        if let Some(tally) = ScanTally::begin(db.metrics.statistics(), &db.env.clock, self.passed_entries()) {
+            self.watched.get_or_insert_default().tally = Some(tally);
+        }
         self
     }
 
@@ -131,15 +132,22 @@ impl Iter {
     pub(super) fn traced(mut self, tracer: &Arc<Tracer>, family: u32, options: &ReadOptions) -> Self {
         if tracer.is_on() {
             let bounds = [options.lower_bound.as_deref(), options.upper_bound.as_deref()];
-            self.trace = SeekTracer::begin(tracer, family, bounds);
+            self.watched.get_or_insert_default().trace = SeekTracer::begin(tracer, family, bounds);
         }
         self
     }
 
     #[inline]
+    fn trace(&self, write_down: impl FnOnce(&SeekTracer)) {
+        if let Some(trace) = self.watched.as_ref().and_then(|watched| watched.trace.as_ref()) {
+            write_down(trace);
+        }
+    }
+
+    #[inline]
     fn place(&mut self, movement: Movement, place: impl FnOnce(&mut IterCore<SuperVersion>)) {
         self.note_read();
-        let watch = self.tally.as_ref().and_then(|tally| tally.watch());
+        let watch = self.watched.as_ref().and_then(|watched| watched.tally.as_ref()?.watch());
         if let Some(core) = &mut self.core {
             place(core);
         }
@@ -148,9 +156,11 @@ impl Iter {
 
     #[inline]
     fn note_movement(&mut self, movement: Movement, watch: Option<Moment>) {
-        if self.tally.is_some() {
+        if self.watched.is_some() {
             let bytes = self.valid().then(|| (self.key().len() + self.value().len()) as u64);
-            self.tally.iter_mut().for_each(|tally| tally.note(movement, watch, bytes));
+            if let Some(tally) = self.watched.as_mut().and_then(|watched| watched.tally.as_mut()) {
+                tally.note(movement, watch, bytes);
+            }
         }
     }
 
@@ -158,7 +168,7 @@ impl Iter {
     #[doc(hidden)]
     #[must_use]
     pub fn failed(error: Error) -> Self {
-        Self { core: None, failure: Some(error), limit: Default::default(), tally: None, trace: None }
+        Self { core: None, failure: Some(error), limit: Default::default(), watched: None }
     }
 
     /// Has placements pause, or not, for a caller that makes the reads of several iterators as one set.
@@ -246,7 +256,7 @@ impl Iter {
     /// ```
     pub fn fast_forward(&mut self, lower: Option<&[u8]>, upper: Option<&[u8]>) {
         let (limit_hint, limit_reads) = self.limit;
-        if let Some(trace) = &mut self.trace {
+        if let Some(trace) = self.watched.as_mut().and_then(|watched| watched.trace.as_mut()) {
             trace.set_bounds([lower, upper]);
             trace.seek(SeekDirection::Forward, lower.unwrap_or_default());
         }
@@ -260,17 +270,13 @@ impl Iter {
 
     /// Goes to the first key within the bounds.
     pub fn seek_to_first(&mut self) {
-        if let Some(trace) = &self.trace {
-            trace.seek_to_bound(SeekDirection::Forward);
-        }
+        self.trace(|trace| trace.seek_to_bound(SeekDirection::Forward));
         self.place(Movement::Edge, |core| core.iter.seek_to_first());
     }
 
     /// Goes to the last key within the bounds.
     pub fn seek_to_last(&mut self) {
-        if let Some(trace) = &self.trace {
-            trace.seek_to_bound(SeekDirection::Backward);
-        }
+        self.trace(|trace| trace.seek_to_bound(SeekDirection::Backward));
         self.place(Movement::Edge, |core| core.iter.seek_to_last());
     }
 
@@ -298,17 +304,13 @@ impl Iter {
     /// # Ok::<(), ferrock::Error>(())
     /// ```
     pub fn seek(&mut self, key: &[u8]) {
-        if let Some(trace) = &self.trace {
-            trace.seek(SeekDirection::Forward, key);
-        }
+        self.trace(|trace| trace.seek(SeekDirection::Forward, key));
         self.place(Movement::Seek, |core| core.iter.seek(key));
     }
 
     /// Goes to the last key at or before `key`.
     pub fn seek_for_prev(&mut self, key: &[u8]) {
-        if let Some(trace) = &self.trace {
-            trace.seek(SeekDirection::Backward, key);
-        }
+        self.trace(|trace| trace.seek(SeekDirection::Backward, key));
         self.place(Movement::Seek, |core| core.iter.seek_for_prev(key));
     }
 

@@ -35,21 +35,21 @@ impl ScanTally {
         statistics: Option<&Arc<Statistics>>,
         clock: &Arc<dyn Clock>,
         passed_before: u64,
-    ) -> Option<Box<Self>> {
+    ) -> Option<Self> {
         if statistics.is_none() && PerfRecorder::of_thread().is_none() {
             return None;
         }
         if let Some(statistics) = statistics {
             statistics.add(Ticker::NoIteratorCreated, 1);
         }
-        Some(Box::new(Self {
+        Some(Self {
             statistics: statistics.cloned(),
             clock: Arc::clone(clock),
             steps: [0; 2],
             found: [0; 2],
             bytes: 0,
             passed_before,
-        }))
+        })
     }
 
     fn recorder(&self) -> Option<Recorder<'_>> {
