@@ -4,13 +4,8 @@
 //! as with `wal_recovery_mode=kSkipAnyCorruptedRecords`; what the other modes would lose is told.
 
 use crate::report::{Finding, Problem};
-use ferrock_base::checksum::{crc32c, mask_crc};
-use ferrock_base::coding::get_fixed32;
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber, ValueType};
-use ferrock_format::log::{
-    BLOCK_SIZE_BYTES, LEGACY_HEADER_SIZE_BYTES, LogEvent, LogReader, RECYCLABLE_HEADER_SIZE_BYTES, SliceSource,
-    WalRecoveryMode,
-};
+use ferrock_format::log::{BLOCK_SIZE_BYTES, LogEvent, LogReader, SliceSource, WalRecoveryMode, intact_record};
 use ferrock_format::write_batch::{Record, WriteBatchRef};
 use ferrock_vfs::{FileSystem, read_file};
 use std::path::Path;
@@ -102,20 +97,7 @@ fn has_record_behind(bytes: &[u8], offset: u64, number: FileNumber) -> bool {
 fn has_own_record(bytes: &[u8], offset: u64, reach: usize, number: FileNumber) -> bool {
     let start = usize::try_from(offset).unwrap_or(usize::MAX).saturating_add(1);
     let end = bytes.len().min(start.saturating_add(reach));
-    (start..end).any(|position| {
-        let rest = &bytes[position..];
-        let Some(header) = rest.get(..LEGACY_HEADER_SIZE_BYTES) else { return false };
-        let length = usize::from(u16::from_le_bytes([header[4], header[5]]));
-        let header_size = match header[6] {
-            1..=4 => LEGACY_HEADER_SIZE_BYTES,
-            5..=8 if get_fixed32(rest, LEGACY_HEADER_SIZE_BYTES) == Some(number.0 as u32) => {
-                RECYCLABLE_HEADER_SIZE_BYTES
-            }
-            _ => return false,
-        };
-        let covered = rest.get(6..header_size + length).filter(|_| length > 0);
-        covered.is_some_and(|covered| get_fixed32(header, 0) == Some(mask_crc(crc32c(covered))))
-    })
+    (start..end).any(|position| intact_record(&bytes[position..], number).is_some())
 }
 
 /// The entries of one batch, or what is wrong with it.

@@ -36,7 +36,7 @@ mod special;
 mod tests;
 mod writer;
 
-pub use physical::{BlockSource, SliceSource};
+pub use physical::{BlockSource, SliceSource, intact_record};
 pub use reader::{LogEvent, LogReader};
 pub use writer::{HeaderFamily, LogWriter};
 

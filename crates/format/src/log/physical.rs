@@ -148,6 +148,36 @@ impl<S> PhysicalReader<S> {
     }
 }
 
+/// The size in the file, header and all, of the physical record that begins here, when its checksum says that it is
+/// one: of a log with legacy headers, or of the log with this number where it has recyclable ones. Records without a
+/// payload do not count, for zeros look like them.
+///
+/// ```
+/// use ferrock_base::FileNumber;
+/// use ferrock_format::log::{HeaderFamily, LogWriter, intact_record};
+/// let mut bytes = Vec::new();
+/// LogWriter::new(FileNumber(7), HeaderFamily::Recyclable).encode_record(&[b"payload"], &mut bytes);
+/// assert_eq!(intact_record(&bytes, FileNumber(7)), Some(bytes.len()));
+/// assert_eq!(intact_record(&bytes, FileNumber(8)), None, "of an earlier use of the file");
+/// assert_eq!(intact_record(&bytes[1..], FileNumber(7)), None);
+/// ```
+#[must_use]
+pub fn intact_record(bytes: &[u8], log_number: FileNumber) -> Option<usize> {
+    let header = bytes.get(..LEGACY_HEADER_SIZE_BYTES)?;
+    let length = usize::from(u16::from_le_bytes([header[4], header[5]]));
+    let header_size = match header[6] {
+        record_type::FULL..=record_type::LAST => LEGACY_HEADER_SIZE_BYTES,
+        record_type::RECYCLABLE_FULL..=record_type::RECYCLABLE_LAST
+            if get_fixed32(bytes, LEGACY_HEADER_SIZE_BYTES) == Some(log_number.0 as u32) =>
+        {
+            RECYCLABLE_HEADER_SIZE_BYTES
+        }
+        _ => return None,
+    };
+    let covered = bytes.get(6..header_size + length).filter(|_| length > 0)?;
+    (get_fixed32(header, 0) == Some(mask_crc(crc32c(covered)))).then_some(header_size + length)
+}
+
 impl<S: BlockSource> PhysicalReader<S> {
     /// Reads the next physical record. `in_record`: the one before ended inside a fragmented record.
     pub(super) fn read(&mut self, in_record: bool) -> Result<Physical> {

@@ -7,11 +7,16 @@
 
 use ferrock_base::checksum::{crc32c, mask_crc};
 use ferrock_base::coding::get_fixed32;
-use ferrock_base::{Error, Result};
-use ferrock_format::log::{BLOCK_SIZE_BYTES, BlockSource, LEGACY_HEADER_SIZE_BYTES, LogEvent, LogReader};
+use ferrock_base::{Error, FileNumber, Result};
+use ferrock_format::log::{
+    BLOCK_SIZE_BYTES, BlockSource, LEGACY_HEADER_SIZE_BYTES, LogEvent, LogReader, intact_record,
+};
 use ferrock_format::version_edit::{AtomicGroupBuffer, VersionEdit};
 use ferrock_vfs::{FileSystem, SequentialFile, SequentialOptions};
 use std::path::{Path, PathBuf};
+
+/// What the log reader takes for the number of a MANIFEST, which has no recyclable records.
+const MANIFEST_NUMBER: FileNumber = FileNumber(0);
 
 struct FileSource(Box<dyn SequentialFile>);
 
@@ -101,7 +106,7 @@ impl<'a> ManifestReader<'a> {
             let length = source.read_block(&mut block)?;
             let content = &block[..length];
             while position < length {
-                match intact_record(content.get(position..).unwrap_or_default()) {
+                match intact_record(content.get(position..).unwrap_or_default(), MANIFEST_NUMBER) {
                     Some(size) if first_damaged.is_none() => position += size,
                     Some(_) => {
                         let damaged = first_damaged.unwrap_or(offset);
@@ -136,16 +141,6 @@ impl<'a> ManifestReader<'a> {
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
-}
-
-/// The size of the record that begins here, when its checksum says so.
-fn intact_record(bytes: &[u8]) -> Option<usize> {
-    let header = bytes.get(..LEGACY_HEADER_SIZE_BYTES)?;
-    let length = usize::from(u16::from_le_bytes([header[4], header[5]]));
-    // Full, first, middle, last.
-    let is_record = (1..=4).contains(&header[6]) && length > 0;
-    let covered = bytes.get(6..LEGACY_HEADER_SIZE_BYTES + length).filter(|_| is_record)?;
-    (get_fixed32(header, 0) == Some(mask_crc(crc32c(covered)))).then_some(LEGACY_HEADER_SIZE_BYTES + length)
 }
 
 /// Distinguishes the header of a complete record from that of one being written at a crash, which has a valid type and
