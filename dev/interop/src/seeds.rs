@@ -8,7 +8,7 @@
 use crate::engine::Outcome;
 use crate::fetch::Fetched;
 use crate::runner::{in_parallel, run_self};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -59,6 +59,19 @@ impl Suite {
             (failure, _) => Err(failure.unwrap_or(&ended.errors).to_owned()),
         };
         self.ended(&directory, seed, outcome)
+    }
+
+    /// Plays a part of a case with one of the libraries, in a process of its own, and gives what it says.
+    pub fn ask(&self, directory: &Path, library: &Path, arguments: &[&str]) -> Outcome<Value> {
+        let mut all = vec![self.case.to_owned(), "--directory".to_owned(), directory.display().to_string()];
+        all.extend(["--library".to_owned(), library.display().to_string()]);
+        all.extend(arguments.iter().map(|argument| (*argument).to_owned()));
+        let ended = run_self(&all)?;
+        let said = ended.lines.last().cloned().unwrap_or_default();
+        match said["failure"].as_str() {
+            None if ended.status.success() => Ok(said),
+            failure => Err(format!("{}: {}", library.display(), failure.unwrap_or(&ended.errors))),
+        }
     }
 
     /// Removes the directory of a case that is well, and says of another how it is played again.

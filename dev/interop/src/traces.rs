@@ -11,7 +11,6 @@ use crate::c_engine::{CDatabase, CEngine};
 use crate::engine::{Database, IterHow, OpenMode, Outcome, Record, WriteHow};
 use crate::fetch::Fetched;
 use crate::random::Random;
-use crate::runner::run_self;
 use crate::seeds::Suite;
 use crate::settings::{FamilySettings, Settings};
 use ferrock::replay::{Operation, TraceReader};
@@ -59,9 +58,11 @@ pub fn run(fetched: &Fetched, ferrock: &Path, scratch: &Path, seeds: RangeInclus
 
 fn play_both(libraries: [(&str, &Path); 2], directory: &Path, seed: u64) -> Outcome<u64> {
     std::fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    let seed = seed.to_string();
     let mut rows = Vec::new();
     for (name, library) in libraries {
-        rows.push((name.to_owned(), ask(directory, seed, name, library, &["--write"])?["rows"].clone()));
+        let said = SUITE.ask(directory, library, &["--seed", &seed, "--name", name, "--write"])?;
+        rows.push((name.to_owned(), said["rows"].clone()));
     }
     let traces = ["rocksdb", "ferrock"].map(|name| operations(&directory.join(format!("{name}.trace"))));
     let [theirs, ours] = traces;
@@ -70,7 +71,7 @@ fn play_both(libraries: [(&str, &Path); 2], directory: &Path, seed: u64) -> Outc
         return Err(format!("operation {at}: RocksDB traced {:?}, and Ferrock {:?}", theirs.get(at), ours.get(at)));
     }
     for (name, library) in libraries {
-        let replayed = ask(directory, seed, name, library, &[])?;
+        let replayed = SUITE.ask(directory, library, &["--seed", &seed, "--name", name])?;
         for (trace, found) in replayed["replayed"].as_object().into_iter().flatten() {
             rows.push((format!("{name} after the trace of {trace}"), found.clone()));
         }
@@ -91,19 +92,6 @@ fn operations(trace: &Path) -> Outcome<Vec<Operation>> {
         all.push(traced.operation);
     }
     if reader.is_complete() { Ok(all) } else { Err(format!("{} has no end", trace.display())) }
-}
-
-fn ask(directory: &Path, seed: u64, name: &str, library: &Path, arguments: &[&str]) -> Outcome<Value> {
-    let mut all = vec!["traces-case".to_owned(), "--directory".to_owned(), directory.display().to_string()];
-    all.extend(["--library".to_owned(), library.display().to_string()]);
-    all.extend(["--seed".to_owned(), seed.to_string(), "--name".to_owned(), name.to_owned()]);
-    all.extend(arguments.iter().map(|argument| (*argument).to_owned()));
-    let ended = run_self(&all)?;
-    let said = ended.lines.last().cloned().unwrap_or_default();
-    match said["failure"].as_str() {
-        None if ended.status.success() => Ok(said),
-        failure => Err(format!("{name}: {}", failure.unwrap_or(&ended.errors))),
-    }
 }
 
 fn open(engine: &CEngine, directory: &Path) -> Outcome<CDatabase> {

@@ -13,7 +13,6 @@ use crate::c_engine::{CEngine, Updates};
 use crate::engine::{Database, OpenMode, Outcome, Record, WriteHow};
 use crate::fetch::Fetched;
 use crate::random::Random;
-use crate::runner::run_self;
 use crate::seeds::Suite;
 use crate::settings::{FamilySettings, Settings};
 use ferrock_base::checksum::crc32c;
@@ -66,14 +65,14 @@ fn play_turns(libraries: [&Path; 2], directory: &Path, seed: u64) -> Outcome<u64
     for turn in 0..TURNS {
         let writer = ((seed + turn) % 2) as usize;
         let seed_of_turn = (seed * TURNS + turn).to_string();
-        ask(&origin, libraries[writer], &["--write", &seed_of_turn, "--turn", &turn.to_string()])?;
+        SUITE.ask(&origin, libraries[writer], &["--write", &seed_of_turn, "--turn", &turn.to_string()])?;
         for read_only in [true, false] {
             let mode: &[&str] = if read_only { &["--read-only"] } else { &[] };
             let mut answers = Vec::new();
             for (name, library) in ["rocksdb", "ferrock"].iter().zip(libraries) {
                 let copy = directory.join(format!("{name}-{turn}-{read_only}"));
                 copy_directory(&origin, &copy)?;
-                answers.push(ask(&copy, library, mode)?["updates"].clone());
+                answers.push(SUITE.ask(&copy, library, mode)?["updates"].clone());
                 let _ = std::fs::remove_dir_all(&copy);
             }
             compare(&answers[0], &answers[1]).map_err(|what| format!("turn {turn}, read only: {read_only}: {what}"))?;
@@ -96,19 +95,6 @@ fn compare(rocksdb: &Value, ferrock: &Value) -> Outcome<()> {
     match theirs.iter().find(|(start, read)| ours[*start] != **read) {
         Some((start, read)) => Err(format!("from {start} RocksDB read {read}, and Ferrock {}", ours[start])),
         None => Ok(()),
-    }
-}
-
-fn ask(directory: &Path, library: &Path, arguments: &[&str]) -> Outcome<Value> {
-    let places = [directory.display().to_string(), "--library".to_owned(), library.display().to_string()];
-    let mut all = vec!["updates-case".to_owned(), "--directory".to_owned()];
-    all.extend(places);
-    all.extend(arguments.iter().map(|argument| (*argument).to_owned()));
-    let ended = run_self(&all)?;
-    let said = ended.lines.last().cloned().unwrap_or_default();
-    match said["failure"].as_str() {
-        None if ended.status.success() => Ok(said),
-        failure => Err(format!("{}: {}", library.display(), failure.unwrap_or(&ended.errors))),
     }
 }
 
