@@ -10,6 +10,9 @@
 //! takes it, if the options of its reads of tables are the same. A new SuperVersion begins with empty slots, and those
 //! of the old one end with it: a resting iterator keeps nothing alive that would not be.
 //!
+//! Both ways, `take` and `end`, are inlined by force: the compiler stopped doing it when iterators began to be traced,
+//! which took 29 of the 4,088 instructions of an iterator that is made, placed and dropped (`cargo xtask instructions`).
+//!
 //! At most [`MAX_RESTING`] iterators of the process have a permit to rest; others are made and dropped. An iterator has
 //! its permit for life, so that using it writes to no memory that threads share.
 
@@ -84,6 +87,7 @@ impl<S: RestingPlace> IterCore<S> {
     }
 
     /// Ends an iteration. The iterator rests until the next one, or is dropped.
+    #[inline(always)]
     pub(crate) fn end(mut self: Box<Self>) {
         // No two reads have the same deadline.
         if !self.may_rest || self.table_options.deadline_us > 0 || !self.iter.owner().is_fit_for_rest() {
@@ -135,6 +139,7 @@ struct PaddedSlot<S>(Slot<IterCore<S>>);
 
 impl<S> RestingIterators<S> {
     /// The iterator that a thread left, if it reads tables so.
+    #[inline(always)]
     pub(crate) fn take(&self, thread: usize, table_options: &TableReadOptions) -> Option<Box<IterCore<S>>> {
         let slot = &self.0.get()?[thread % SLOTS].0;
         let core = slot.take()?;

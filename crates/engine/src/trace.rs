@@ -237,10 +237,9 @@ pub(crate) struct SeekTracer {
 }
 
 impl SeekTracer {
-    /// `None` where no trace is on.
-    pub(crate) fn begin(tracer: &Arc<Tracer>, family: u32, bounds: [Option<&[u8]>; 2]) -> Option<Self> {
-        let begin = || Self { tracer: Arc::clone(tracer), family, bounds: bounds.map(|key| key.map(<[u8]>::to_vec)) };
-        tracer.is_on().then(begin)
+    /// For an iterator of a family, within bounds.
+    pub(crate) fn new(tracer: &Arc<Tracer>, family: u32, bounds: [Option<&[u8]>; 2]) -> Self {
+        Self { tracer: Arc::clone(tracer), family, bounds: bounds.map(|key| key.map(<[u8]>::to_vec)) }
     }
 
     /// Changes the bounds.

@@ -127,14 +127,11 @@ impl Iter {
         self
     }
 
-    /// The same iterator, whose seeks are written down where a trace is on.
-    #[inline]
-    pub(super) fn traced(mut self, tracer: &Arc<Tracer>, family: u32, options: &ReadOptions) -> Self {
-        if tracer.is_on() {
-            let bounds = [options.lower_bound.as_deref(), options.upper_bound.as_deref()];
-            self.watched.get_or_insert_default().trace = SeekTracer::begin(tracer, family, bounds);
-        }
-        self
+    /// Has its seeks written down from now on.
+    #[cold]
+    pub(super) fn begin_trace(&mut self, tracer: &Arc<Tracer>, family: u32, options: &ReadOptions) {
+        let bounds = [options.lower_bound.as_deref(), options.upper_bound.as_deref()];
+        self.watched.get_or_insert_default().trace = Some(SeekTracer::new(tracer, family, bounds));
     }
 
     #[inline]

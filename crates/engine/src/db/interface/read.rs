@@ -307,7 +307,7 @@ impl Db {
     #[must_use]
     pub fn iter(&self, options: &ReadOptions) -> Iter {
         match self.core().families.load().default_family() {
-            Ok(data) => iter_source::iter(self.core(), data, options).traced(&self.core().tracer, data.id, options),
+            Ok(data) => self.traced_iter(data, options),
             Err(error) => Iter::failed(error),
         }
     }
@@ -315,8 +315,16 @@ impl Db {
     /// An iterator over a family, not positioned yet.
     #[must_use]
     pub fn iter_cf(&self, family: &ColumnFamily, options: &ReadOptions) -> Iter {
-        let data = &family.data;
-        iter_source::iter(self.core(), data, options).traced(&self.core().tracer, data.id, options)
+        self.traced_iter(&family.data, options)
+    }
+
+    #[inline]
+    fn traced_iter(&self, data: &Arc<ColumnFamilyData>, options: &ReadOptions) -> Iter {
+        let mut iter = iter_source::iter(self.core(), data, options);
+        if self.core().tracer.is_on() {
+            iter.begin_trace(&self.core().tracer, data.id, options);
+        }
+        iter
     }
 
     /// Scans the default family between the bounds of `options`, in batches of rows that are futures for any executor.
