@@ -11,7 +11,8 @@
 //! of the old one end with it: a resting iterator keeps nothing alive that would not be.
 //!
 //! Both ways, `take` and `end`, are inlined by force: the compiler stopped doing it when iterators began to be traced,
-//! which took 29 of the 4,088 instructions of an iterator that is made, placed and dropped (`cargo xtask instructions`).
+//! which took 29 of the 4,088 instructions of an iterator that is made, placed and dropped
+//! (`cargo xtask instructions`).
 //!
 //! At most [`MAX_RESTING`] iterators of the process have a permit to rest; others are made and dropped. An iterator has
 //! its permit for life, so that using it writes to no memory that threads share.
