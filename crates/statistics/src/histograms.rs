@@ -110,10 +110,10 @@ measures! {
         FlushMemtableMemoryBytes "rocksdb.flush.memtable.memory.bytes" counts "Memory of the memtables of a flush.",
         FlushMemtableTotalDataSize "rocksdb.flush.memtable.total.data.size.bytes" counts
             "Bytes of keys and values of the memtables of a flush.",
-        FlushWriteBufferFullMemtableMemoryBytes "rocksdb.flush.write_buffer_full.memtable.memory.bytes" zero
-            "not counted",
-        FlushWriteBufferManagerMemtableMemoryBytes "rocksdb.flush.write_buffer_manager.memtable.memory.bytes" zero
-            "not counted",
+        FlushWriteBufferFullMemtableMemoryBytes "rocksdb.flush.write_buffer_full.memtable.memory.bytes" counts
+            "Memory of the memtables of a flush for a full write buffer.",
+        FlushWriteBufferManagerMemtableMemoryBytes "rocksdb.flush.write_buffer_manager.memtable.memory.bytes" counts
+            "Memory of the memtables of a flush that a write buffer manager asked for.",
         OpenAndCompactDbOpenMicros "rocksdb.open.and.compact.db.open.micros" zero "not counted",
     }
 }

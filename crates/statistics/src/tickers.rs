@@ -94,7 +94,8 @@ measures! {
         CompactionKeyDropRangeDel "rocksdb.compaction.key.drop.range_del" counts
             "Entries that a compaction dropped under a range deletion.",
         CompactionKeyDropUser "rocksdb.compaction.key.drop.user" counts "Entries that a compaction filter removed.",
-        CompactionRangeDelDropObsolete "rocksdb.compaction.range_del.drop.obsolete" zero "not counted",
+        CompactionRangeDelDropObsolete "rocksdb.compaction.range_del.drop.obsolete" counts
+            "Range deletions that a compaction dropped, as nothing was left for them to delete.",
         CompactionOptimizedDelDropObsolete "rocksdb.compaction.optimized.del.drop.obsolete" zero "not counted",
         CompactionCancelled "rocksdb.compaction.cancelled" counts "Compactions that were told to end.",
         CompactionAborted "rocksdb.compaction.aborted" zero "not counted",
@@ -256,9 +257,9 @@ measures! {
             "Attempts to leave them.",
         ErrorHandlerAutoresumeSuccessCount "rocksdb.error.handler.autoresume.success.count" counts "Attempts that succeeded.",
         MemtablePayloadBytesAtFlush "rocksdb.memtable.payload.bytes.at.flush" counts
-            "Bytes of keys and values that flushes wrote.",
-        MemtableGarbageBytesAtFlush "rocksdb.memtable.garbage.bytes.at.flush" zero
-            "not counted",
+            "Bytes of keys and values of the memtables of flushes.",
+        MemtableGarbageBytesAtFlush "rocksdb.memtable.garbage.bytes.at.flush" counts
+            "Those that no table got.",
         VerifyChecksumReadBytes "rocksdb.verify_checksum.read.bytes" counts "Bytes of tables that `verify_checksum` read.",
         BackupReadBytes "rocksdb.backup.read.bytes" zero "not counted",
         BackupWriteBytes "rocksdb.backup.write.bytes" zero "not counted",

@@ -27,7 +27,7 @@ use ferrock_base::{ErrorKind, FileNumber, Result};
 use ferrock_format::version_edit::{BlobFileAddition, BlobFileGarbage, NewFile, VersionEdit};
 use ferrock_memtable::MemTable;
 use ferrock_options::{FlushOptions, FlushReason, ManualFlushInfo};
-use ferrock_statistics::{Histogram, Ticker};
+use ferrock_statistics::{Histogram, Recorder, Ticker};
 use ferrock_tree::file_counts::WrittenBy;
 use ferrock_tree::job::{FlushJob, JobOutput};
 use ferrock_tree::version::LogRelease;
@@ -225,20 +225,32 @@ fn end_flush(core: &DbCore, flush: FamilyFlush) {
     open_new_tables(core, &data, output.files.iter().map(|file| file.number));
     data.jobs.add_flush(&output, elapsed_us);
     if let Some(recorder) = core.metrics.recorder() {
-        match reason {
-            FlushReason::WriteBufferFull => recorder.add(Ticker::FlushReasonWriteBufferFull, 1),
-            FlushReason::WriteBufferManager => recorder.add(Ticker::FlushReasonWriteBufferManager, 1),
-            FlushReason::MemtableMaxRangeDeletions => recorder.add(Ticker::FlushReasonMemtableMaxRangeDeletions, 1),
-            _ => {}
-        }
-        let payload = output.dropped.input_key_bytes + output.dropped.input_value_bytes;
-        recorder.add(Ticker::MemtablePayloadBytesAtFlush, payload);
-        recorder.record(Histogram::FlushMemtableTotalDataSize, payload);
-        let memory = memtables.iter().map(|memtable| memtable.approximate_memory_bytes() as u64).sum();
-        recorder.record(Histogram::FlushMemtableMemoryBytes, memory);
+        record_flush(recorder, &memtables, &output, reason);
     }
     note_flush(core, &data, file, blob_bytes, memtables.len(), elapsed_us);
     event_log::flush_finished(core, &data, job_id);
+}
+
+/// Counts why memtables were flushed, and what was in them.
+fn record_flush(recorder: Recorder<'_>, memtables: &[Arc<MemTable>], output: &JobOutput, reason: FlushReason) {
+    let memory = memtables.iter().map(|memtable| memtable.approximate_memory_bytes() as u64).sum();
+    match reason {
+        FlushReason::WriteBufferFull => {
+            recorder.add(Ticker::FlushReasonWriteBufferFull, 1);
+            recorder.record(Histogram::FlushWriteBufferFullMemtableMemoryBytes, memory);
+        }
+        FlushReason::WriteBufferManager => {
+            recorder.add(Ticker::FlushReasonWriteBufferManager, 1);
+            recorder.record(Histogram::FlushWriteBufferManagerMemtableMemoryBytes, memory);
+        }
+        FlushReason::MemtableMaxRangeDeletions => recorder.add(Ticker::FlushReasonMemtableMaxRangeDeletions, 1),
+        _ => {}
+    }
+    recorder.add(Ticker::MemtablePayloadBytesAtFlush, output.payload.bytes);
+    recorder.add(Ticker::MemtableGarbageBytesAtFlush, output.payload.garbage_bytes);
+    let data = output.dropped.input_key_bytes + output.dropped.input_value_bytes;
+    recorder.record(Histogram::FlushMemtableTotalDataSize, data);
+    recorder.record(Histogram::FlushMemtableMemoryBytes, memory);
 }
 
 fn note_flush(

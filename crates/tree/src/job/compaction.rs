@@ -19,7 +19,7 @@ use crate::blob::{BlobCollection, BlobFlow, FetchBlob};
 use crate::compaction::choice::{CompactionChoice, CompactionKind};
 use crate::compaction::iterator::{
     CompactionIterator, CompactionIteratorOptions, CompactionRangeTombstones, DeeperLevels, DroppedEntries,
-    Grandparent, OutputSplitter, RequiredEdges, SnapshotStripes,
+    Grandparent, OutputSplitter, RequiredEdges, SnapshotStripes, TombstoneFates,
 };
 use crate::iterator::tables::{Child, table_level_iterator_for_job};
 use crate::iterator::{ChildIterator, MergingIterator, RangeTombstoneSource, SourceIterator};
@@ -207,7 +207,9 @@ impl CompactionJob<'_> {
         };
         let mut input = CompactionIterator::new(merged, tombstones, deeper, options);
         input.seek_to_first();
-        let surviving = part.clip(family.comparator.user(), input.surviving_tombstones());
+        let TombstoneFates { surviving, obsolete } = input.tombstone_fates();
+        let clip = |tombstones| part.clip(family.comparator.user(), tombstones);
+        let (surviving, obsolete) = (clip(surviving), clip(obsolete).len() as u64);
         let Written { result, is_out_of_limits, output } = match &choice.proximal {
             Some(proximal) => {
                 let streams = Streams { env, plan, factory, proximal };
@@ -222,7 +224,7 @@ impl CompactionJob<'_> {
             is_out_of_limits,
             output,
             blobs_read: input.blobs_read().clone(),
-            dropped: *input.dropped(),
+            dropped: DroppedEntries { range_tombstones: obsolete, ..*input.dropped() },
         }
     }
 

@@ -5,7 +5,7 @@ use super::outputs::TableOutput;
 use super::plan::OutputPlan;
 use super::preserved_times::PreservedTimes;
 use super::verify::verify;
-use super::{JobContext, JobEnv, JobOutput, check_entries, write_tables};
+use super::{JobContext, JobEnv, JobOutput, Payload, check_entries, write_tables};
 use crate::blob::FetchBlob;
 use crate::compaction::iterator::{
     CompactionIterator, CompactionIteratorOptions, CompactionRangeTombstones, OutputSplitter, SnapshotStripes,
@@ -64,11 +64,15 @@ impl FlushJob<'_> {
         };
         let mut input = self.input()?;
         input.seek_to_first();
-        let mut output = TableOutput::new(env, &plan, factory, input.surviving_tombstones())?;
+        let tombstones = input.tombstone_fates().surviving;
+        // A key of a table has eight bytes more than that of a tombstone.
+        let tombstone_bytes = tombstones.iter().map(|one| (one.start.len() + 8 + one.end.len()) as u64).sum();
+        let mut output = TableOutput::new(env, &plan, factory, tombstones)?;
         let written = output.write_all(&mut input, OutputSplitter::never(family.comparator.clone()));
         *is_out_of_limits = output.is_out_of_limits();
         let mut output = output.into_output(&written);
         output.dropped = *input.dropped();
+        output.payload = Payload::of(&output, tombstone_bytes);
         let held: u64 =
             self.memtables.iter().map(|memtable| memtable.num_entries() - memtable.num_range_deletes()).sum();
         let read = input.dropped().input_entries;

@@ -226,6 +226,27 @@ pub struct EntriesRead {
     pub is_exact: bool,
 }
 
+/// Bytes of internal keys and values that memtables gave to a flush.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Payload {
+    /// All of them; of range tombstones those that the table got.
+    pub bytes: u64,
+    /// Those that the table did not get.
+    pub garbage_bytes: u64,
+}
+
+impl Payload {
+    /// Nothing where the table got more than there was, as RocksDB counts: a merge adds delimiters.
+    fn of(output: &JobOutput, tombstone_bytes: u64) -> Self {
+        let read = output.dropped.input_key_bytes + output.dropped.input_value_bytes + tombstone_bytes;
+        let written = output.properties.values().map(|table| table.raw_key_size + table.raw_value_size).sum();
+        match read.checked_sub(written) {
+            Some(garbage_bytes) => Self { bytes: read, garbage_bytes },
+            None => Self::default(),
+        }
+    }
+}
+
 /// The output of a job.
 #[derive(Debug, Default)]
 pub struct JobOutput {
@@ -247,6 +268,8 @@ pub struct JobOutput {
     pub parts: usize,
     /// What became of the entries that a job read.
     pub dropped: DroppedEntries,
+    /// What a flush read in bytes.
+    pub payload: Payload,
     /// Data blocks of the tables that were copied from inputs.
     pub copied: CopiedBlocks,
     /// Properties of the tables that were written by this process.

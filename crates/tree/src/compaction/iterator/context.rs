@@ -115,6 +115,8 @@ pub struct DroppedEntries {
     pub single_delete_mismatches: u64,
     /// Sequence numbers set to zero.
     pub zeroed: u64,
+    /// Range tombstones with nothing left to delete.
+    pub range_tombstones: u64,
     /// The filter skipped keys, so `input_entries` is less than the inputs hold.
     pub skipped_by_filter: bool,
 }
@@ -139,6 +141,7 @@ impl DroppedEntries {
             (&mut self.filtered, other.filtered),
             (&mut self.single_delete_mismatches, other.single_delete_mismatches),
             (&mut self.zeroed, other.zeroed),
+            (&mut self.range_tombstones, other.range_tombstones),
         ] {
             *sum += more;
         }

@@ -25,7 +25,7 @@ pub use output_split::{Grandparent, OutputSize, OutputSplitter, Precision, bound
 pub use required_edges::RequiredEdges;
 pub use rules::CompactionIterator;
 pub use stripes::SnapshotStripes;
-pub use tombstones::CompactionRangeTombstones;
+pub use tombstones::{CompactionRangeTombstones, TombstoneFates};
 
 #[cfg(test)]
 mod tests;

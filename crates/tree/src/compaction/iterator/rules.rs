@@ -19,7 +19,7 @@ use super::context::{CompactionIteratorOptions, DeeperLevels, DroppedEntries};
 use super::current_key::CurrentKey;
 use super::output::Output;
 use super::stripes::is_below_stripe;
-use super::tombstones::CompactionRangeTombstones;
+use super::tombstones::{CompactionRangeTombstones, TombstoneFates};
 use crate::blob::BlobFlow;
 use crate::read::merge::timed_put_value;
 use ferrock_base::compaction_filter::FilterDecision;
@@ -109,9 +109,9 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
         &self.blobs_read
     }
 
-    /// The range tombstones to write.
-    pub fn surviving_tombstones(&self) -> Vec<ferrock_base::range_tombstone::RangeTombstone> {
-        self.tombstones.surviving(&self.options.stripes, self.options.bottommost, &self.deeper)
+    /// The range tombstones to write, and those that are of no use any more.
+    pub fn tombstone_fates(&self) -> TombstoneFates {
+        self.tombstones.fates(&self.options.stripes, self.options.bottommost, &self.deeper)
     }
 
     /// Goes to the next output.

@@ -117,7 +117,7 @@ fn compact_part<I: ferrock_base::iterator::InternalIterator>(
         iter.next();
     }
     iter.status().unwrap();
-    let surviving = iter.surviving_tombstones();
+    let surviving = iter.tombstone_fates().surviving;
     let mut lower = iter.options.start.as_deref().map(output_split::sentinel);
     for (index, entries) in outputs.iter().enumerate() {
         let points = entries.first().zip(entries.last()).map(|(first, last)| (&first.0[..], &last.0[..]));

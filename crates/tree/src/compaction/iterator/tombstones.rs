@@ -7,6 +7,15 @@ use ferrock_base::comparator::InternalComparator;
 use ferrock_base::range_tombstone::{FragmentedRangeTombstones, RangeTombstone};
 use ferrock_base::types::SequenceNumber;
 
+/// What becomes of the range tombstones of a job.
+#[derive(Debug, Default)]
+pub struct TombstoneFates {
+    /// Those that the outputs must carry on.
+    pub surviving: Vec<RangeTombstone>,
+    /// Those that delete nothing any more.
+    pub obsolete: Vec<RangeTombstone>,
+}
+
 /// Answers what is deleted, for ascending keys, and tells which tombstones have to be written again.
 #[derive(Debug)]
 pub struct CompactionRangeTombstones {
@@ -70,16 +79,15 @@ impl CompactionRangeTombstones {
         active.iter().filter_map(|&index| sources[index].covering_sequence(order, key, upper)).max()
     }
 
-    /// The tombstones that the outputs must carry on: of each fragment the newest of every stripe, without those that
-    /// delete nothing any more. Sorted by start, newest first.
+    /// Of each fragment the newest tombstone of every stripe, sorted by start, newest first.
     #[must_use]
-    pub fn surviving(
+    pub fn fates(
         &self,
         stripes: &SnapshotStripes,
         bottommost: bool,
         deeper: &impl DeeperLevels,
-    ) -> Vec<RangeTombstone> {
-        let mut kept = Vec::new();
+    ) -> TombstoneFates {
+        let mut fates = TombstoneFates::default();
         for fragment in self.clipped.iter() {
             let mut last_stripe = None;
             for &sequence in fragment.sequences {
@@ -89,11 +97,10 @@ impl CompactionRangeTombstones {
                 }
                 let obsolete = sequence <= stripes.earliest()
                     && (bottommost || deeper.range_not_exists_beyond_output_level(fragment.start, fragment.end));
-                if !obsolete {
-                    kept.push(RangeTombstone { start: fragment.start.to_vec(), end: fragment.end.to_vec(), sequence });
-                }
+                let list = if obsolete { &mut fates.obsolete } else { &mut fates.surviving };
+                list.push(RangeTombstone { start: fragment.start.to_vec(), end: fragment.end.to_vec(), sequence });
             }
         }
-        kept
+        fates
     }
 }

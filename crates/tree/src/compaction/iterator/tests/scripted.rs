@@ -286,7 +286,7 @@ fn range_tombstones_delete_within_their_stripe() {
         let mut iter = iterator(parse(script), &[("a", "d", 5)], UnknownDeeper, options(snapshots));
         let out = show(&drain(&mut iter));
         iter.status().unwrap();
-        (out, iter.dropped().range_deleted, iter.surviving_tombstones().len())
+        (out, iter.dropped().range_deleted, iter.tombstone_fates().surviving.len())
     };
     assert_eq!(run(&[]), ("b@9:p=y d@4:p=z".to_owned(), 2, 1));
     assert_eq!(run(&[3]), ("a@1:p=x b@9:p=y b@2:p=x c@3:d d@4:p=z".to_owned(), 0, 1));
@@ -305,7 +305,7 @@ fn only_tombstones_that_somebody_needs_survive() {
     let show = |snapshots: &[u64], bottommost: bool| {
         let options = CompactionIteratorOptions { bottommost, ..options(snapshots) };
         let iter = iterator(Vec::new(), &tombstones, UnknownDeeper, options);
-        let list = iter.surviving_tombstones();
+        let list = iter.tombstone_fates().surviving;
         let word = |t: &RangeTombstone| format!("{}-{}@{}", t.start.escape_ascii(), t.end.escape_ascii(), t.sequence);
         list.iter().map(word).collect::<Vec<_>>().join(" ")
     };
