@@ -24,7 +24,8 @@ measures! {
         ManifestFileSyncMicros "rocksdb.manifest.file.sync.micros" counts "Microseconds of a sync of the MANIFEST.",
         TableOpenIoMicros "rocksdb.table.open.io.micros" counts "Microseconds of opening a table.",
         DbMultiget "rocksdb.db.multiget.micros" counts "Microseconds of a batch of lookups.",
-        ReadBlockCompactionMicros "rocksdb.read.block.compaction.micros" zero "not counted",
+        ReadBlockCompactionMicros "rocksdb.read.block.compaction.micros" counts
+            "Microseconds of reading and decoding a block for a compaction, or of finding it in what was read ahead.",
         ReadBlockGetMicros "rocksdb.read.block.get.micros" counts
             "Microseconds of reading and decoding a block for a reader.",
         WriteRawBlockMicros "rocksdb.write.raw.block.micros" zero "not counted",
@@ -32,13 +33,15 @@ measures! {
         DbSeek "rocksdb.db.seek.micros" counts "Microseconds of a seek.",
         WriteStall "rocksdb.db.write.stall" counts "Microseconds of a delay or a stop of writers.",
         SstReadMicros "rocksdb.sst.read.micros" counts "Microseconds of a read of a table.",
-        FileReadFlushMicros "rocksdb.file.read.flush.micros" zero "not counted",
-        FileReadCompactionMicros "rocksdb.file.read.compaction.micros" zero "not counted",
+        FileReadFlushMicros "rocksdb.file.read.flush.micros" counts "Microseconds of a read of a table that a flush checks.",
+        FileReadCompactionMicros "rocksdb.file.read.compaction.micros" counts "Microseconds of a read of a table by a compaction.",
         FileReadDbOpenMicros "rocksdb.file.read.db.open.micros" zero "not counted",
-        FileReadGetMicros "rocksdb.file.read.get.micros" zero "not counted",
-        FileReadMultigetMicros "rocksdb.file.read.multiget.micros" zero "not counted",
-        FileReadDbIteratorMicros "rocksdb.file.read.db.iterator.micros" zero "not counted",
-        FileReadVerifyDbChecksumMicros "rocksdb.file.read.verify.db.checksum.micros" zero "not counted",
+        FileReadGetMicros "rocksdb.file.read.get.micros" counts "Microseconds of a read of a table by a lookup.",
+        FileReadMultigetMicros "rocksdb.file.read.multiget.micros" zero
+            "the reads of a batch are made together: `rocksdb.multiget.io.batch.size` counts them",
+        FileReadDbIteratorMicros "rocksdb.file.read.db.iterator.micros" counts "Microseconds of a read of a table by a scan.",
+        FileReadVerifyDbChecksumMicros "rocksdb.file.read.verify.db.checksum.micros" counts
+            "Microseconds of a read of a table whose blocks are verified.",
         FileReadVerifyFileChecksumsMicros "rocksdb.file.read.verify.file.checksums.micros" zero "not counted",
         SstWriteMicros "rocksdb.sst.write.micros" counts "Microseconds of a write into a table.",
         FileWriteFlushMicros "rocksdb.file.write.flush.micros" counts "Microseconds of a write into a table or blob file by a flush.",
@@ -67,11 +70,15 @@ measures! {
         BlobDbCompressionMicros "rocksdb.blobdb.compression.micros" zero "not counted",
         BlobDbDecompressionMicros "rocksdb.blobdb.decompression.micros" zero "not counted",
         FlushTime "rocksdb.db.flush.micros" counts "Microseconds of a flush.",
-        SstBatchSize "rocksdb.sst.batch.size" zero "not counted",
-        MultigetIoBatchSize "rocksdb.multiget.io.batch.size" zero "not counted",
-        NumIndexAndFilterBlocksReadPerLevel "rocksdb.num.index.and.filter.blocks.read.per.level" zero "not counted",
-        NumSstReadPerLevel "rocksdb.num.sst.read.per.level" zero "not counted",
-        NumLevelReadPerMultiget "rocksdb.num.level.read.per.multiget" zero "not counted",
+        SstBatchSize "rocksdb.sst.batch.size" zero
+            "keys of a batch go through their tables one by one, in rounds of reads",
+        MultigetIoBatchSize "rocksdb.multiget.io.batch.size" counts "Blocks that a batch of lookups reads at once.",
+        NumIndexAndFilterBlocksReadPerLevel "rocksdb.num.index.and.filter.blocks.read.per.level" zero
+            "keys of a batch go through their tables one by one, in rounds of reads",
+        NumSstReadPerLevel "rocksdb.num.sst.read.per.level" zero
+            "keys of a batch go through their tables one by one, in rounds of reads",
+        NumLevelReadPerMultiget "rocksdb.num.level.read.per.multiget" zero
+            "keys of a batch go through their tables one by one, in rounds of reads",
         ErrorHandlerAutoresumeRetryCount "rocksdb.error.handler.autoresume.retry.count" counts "Attempts until a background error was left.",
         AsyncReadBytes "rocksdb.async.read.bytes" zero
             "reads of scans and batches are made by other rules; the property `ferrock.io` counts them",

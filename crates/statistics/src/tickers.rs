@@ -216,12 +216,16 @@ measures! {
             "of the stacked BlobDB, which blob files replace",
         BlobDbBlobIndexEvictedSize "rocksdb.blobdb.blob.index.evicted.size" zero
             "of the stacked BlobDB, which blob files replace",
-        BlobDbGcNumFiles "rocksdb.blobdb.gc.num.files" zero "not counted",
-        BlobDbGcNumNewFiles "rocksdb.blobdb.gc.num.new.files" zero "not counted",
-        BlobDbGcFailures "rocksdb.blobdb.gc.failures" zero "not counted",
-        BlobDbGcNumKeysRelocated "rocksdb.blobdb.gc.num.keys.relocated" zero
-            "not counted",
-        BlobDbGcBytesRelocated "rocksdb.blobdb.gc.bytes.relocated" zero "not counted",
+        BlobDbGcNumFiles "rocksdb.blobdb.gc.num.files" zero
+            "of the stacked BlobDB, which blob files replace",
+        BlobDbGcNumNewFiles "rocksdb.blobdb.gc.num.new.files" zero
+            "of the stacked BlobDB, which blob files replace",
+        BlobDbGcFailures "rocksdb.blobdb.gc.failures" zero
+            "of the stacked BlobDB, which blob files replace",
+        BlobDbGcNumKeysRelocated "rocksdb.blobdb.gc.num.keys.relocated" counts
+            "Values that compactions took from blob files that they collect.",
+        BlobDbGcBytesRelocated "rocksdb.blobdb.gc.bytes.relocated" counts
+            "Their bytes as those files store them.",
         BlobDbFifoNumFilesEvicted "rocksdb.blobdb.fifo.num.files.evicted" zero
             "of the stacked BlobDB, which blob files replace",
         BlobDbFifoNumKeysEvicted "rocksdb.blobdb.fifo.num.keys.evicted" zero
@@ -244,14 +248,14 @@ measures! {
         TxnSnapshotMutexOverhead "rocksdb.txn.overhead.mutex.snapshot" zero
             "there are no transactions and no user timestamps",
         TxnGetTryAgain "rocksdb.txn.get.tryagain" zero "there are no transactions and no user timestamps",
-        FilesMarkedTrash "rocksdb.files.marked.trash" zero "not counted",
-        FilesDeletedFromTrashQueue "rocksdb.files.marked.trash.deleted" zero "not counted",
+        FilesMarkedTrash "rocksdb.files.marked.trash" counts "Files that became trash, to be removed at a rate.",
+        FilesDeletedFromTrashQueue "rocksdb.files.marked.trash.deleted" counts "Those that were removed.",
         FilesDeletedImmediately "rocksdb.files.deleted.immediately" counts "Files that were removed without pacing.",
         ErrorHandlerBgErrorCount "rocksdb.error.handler.bg.error.count" counts "Background errors.",
         ErrorHandlerBgIoErrorCount "rocksdb.error.handler.bg.io.error.count" counts
             "Background errors of reading and writing.",
-        ErrorHandlerBgRetryableIoErrorCount "rocksdb.error.handler.bg.retryable.io.error.count" zero
-            "not counted",
+        ErrorHandlerBgRetryableIoErrorCount "rocksdb.error.handler.bg.retryable.io.error.count" counts
+            "Those of a file system whose cause may pass.",
         ErrorHandlerAutoresumeCount "rocksdb.error.handler.autoresume.count" counts "Background errors that a thread began to leave.",
         ErrorHandlerAutoresumeRetryTotalCount "rocksdb.error.handler.autoresume.retry.total.count" counts
             "Attempts to leave them.",

@@ -33,7 +33,7 @@ use ferrock_table::{
     BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, PlainTableOptions, ReadStats, Table, TableBlockCache,
     TableReaderParams,
 };
-use ferrock_vfs::{FileSystem, RandomAccessFile, RandomAccessOptions, RateLimiter, limited};
+use ferrock_vfs::{FileSystem, IoActivity, RandomAccessFile, RandomAccessOptions, RateLimiter, limited};
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::fmt;
@@ -426,7 +426,7 @@ impl TableCache {
         if let Some(table) = open_tables.get(file.number) {
             return Ok(TableRef::Shared(table));
         }
-        let table = self.open_with(file, self.params.cache_usage)?;
+        let table = self.open_with(file, self.params.cache_usage, IoActivity::Unknown)?;
         if let Some(permit) = open_tables.keep() {
             // Of two threads that open the same table, the first one's stays.
             let kept = file.open_table().get_or_init(|| KeptTable::new(table, permit));
@@ -442,25 +442,27 @@ impl TableCache {
     /// `Io` and `Corruption` of opening the table.
     pub fn get_for_job(&self, file: &FileMetadata) -> Result<Table> {
         match self.get(file) {
-            Err(error) if error.kind() == ErrorKind::MemoryLimit => self.open_uncharged(file),
+            Err(error) if error.kind() == ErrorKind::MemoryLimit => self.open_uncharged(file, IoActivity::Unknown),
             outcome => outcome,
         }
     }
 
-    /// Opens the table of `file` without keeping it, and without charging it to the block cache.
+    /// Opens the table of `file` for some work without keeping it, and without charging it to the block cache.
     ///
     /// # Errors
     /// `Io` and `Corruption` of opening the table.
-    pub fn open_uncharged(&self, file: &FileMetadata) -> Result<Table> {
+    pub fn open_uncharged(&self, file: &FileMetadata, activity: IoActivity) -> Result<Table> {
         let usage = CacheUsageOptions { block_based_table_reader: ChargeDecision::Disabled, ..self.params.cache_usage };
-        self.open_with(file, usage)
+        self.open_with(file, usage, activity)
     }
 
     /// Opens the table of `file` without keeping it, and counts that.
-    fn open_with(&self, file: &FileMetadata, cache_usage: CacheUsageOptions) -> Result<Table> {
-        let Some(statistics) = &self.params.statistics else { return self.open_uncounted(file, cache_usage) };
+    fn open_with(&self, file: &FileMetadata, cache_usage: CacheUsageOptions, activity: IoActivity) -> Result<Table> {
+        let Some(statistics) = &self.params.statistics else {
+            return self.open_uncounted(file, cache_usage, activity);
+        };
         let begun_us = self.params.read_stats.now_us();
-        let opened = self.open_uncounted(file, cache_usage);
+        let opened = self.open_uncounted(file, cache_usage, activity);
         if let Some(recorder) = statistics.recorder() {
             recorder.add(if opened.is_ok() { Ticker::NoFileOpens } else { Ticker::NoFileErrors }, 1);
             if recorder.is_timing() {
@@ -471,7 +473,12 @@ impl TableCache {
         opened
     }
 
-    fn open_uncounted(&self, file: &FileMetadata, cache_usage: CacheUsageOptions) -> Result<Table> {
+    fn open_uncounted(
+        &self,
+        file: &FileMetadata,
+        cache_usage: CacheUsageOptions,
+        activity: IoActivity,
+    ) -> Result<Table> {
         let params = &self.params;
         let mutable = self.mutable.load();
         let handle = self.open_file(file)?;
@@ -488,6 +495,7 @@ impl TableCache {
             level: i32::try_from(file.level).unwrap_or(-1),
             is_last_level: i32::try_from(file.level).is_ok_and(|level| level + 1 == params.num_levels),
             temperature: file.temperature,
+            activity,
             max_pinned_l0_file_size: mutable.max_pinned_l0_file_size,
             options: Arc::clone(&mutable.table_options),
             cache: mutable.block_cache.clone(),

@@ -52,8 +52,9 @@ pub use options::{RandomAccessOptions, SequentialOptions, WritableOptions, Write
 #[cfg(unix)]
 pub use posix::{IO_BACKEND_VARIABLE, PosixFileSystem};
 pub use ranges::{
-    BufferPool, DEFAULT_MAX_REQUEST_BYTES, Descriptor, PendingRead, PoolLimits, PoolObserver, PoolUsage, RangeRead,
-    ReadBuffer, ReadClass, ReadContext, ReadLabel, ReadLayer, ReadStream, read_owned, read_range, read_ranges,
+    BufferPool, DEFAULT_MAX_REQUEST_BYTES, Descriptor, IoActivity, PendingRead, PoolLimits, PoolObserver, PoolUsage,
+    RangeRead, ReadBuffer, ReadClass, ReadContext, ReadLabel, ReadLayer, ReadStream, read_owned, read_range,
+    read_ranges,
 };
 pub use rate_limiter::{IoKind, IoPriority, LimiterMode, RateLimiter, TokenBucket, TokenBucketOptions};
 pub use util::{copy_file, read_file, write_file_atomically, write_file_atomically_as, write_file_synced};

@@ -16,6 +16,7 @@ use crate::db::search;
 use crate::options::ReadOptions;
 use ferrock_base::{Error, Result};
 use ferrock_statistics::ThreadState;
+use ferrock_vfs::IoActivity;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -35,7 +36,7 @@ pub(crate) fn get_async(
         let stop = if !context.needs_tables() {
             None
         } else {
-            let table_options = options.for_table();
+            let table_options = options.for_table(IoActivity::Get);
             let search = Search { data, pinned, options, table_options, counts: &counts };
             search.resume(pinned.version.candidates(lookup), None, lookup, &mut context)
         };

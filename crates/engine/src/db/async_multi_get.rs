@@ -24,6 +24,7 @@ use ferrock_statistics::ThreadState;
 use ferrock_table::ValuePin;
 use ferrock_tree::read::multi_get::in_callers_order;
 use ferrock_tree::read::{MultiGetBatch, ReadView};
+use ferrock_vfs::IoActivity;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::future::Future;
@@ -120,7 +121,7 @@ impl MultiGetAsync {
         let batch = MultiGetBatch::<ValuePin>::new(data.comparator.user(), keys, view, operator);
         let thread = ThreadState::current();
         let counts = &core.metrics.lookup_recorder(thread);
-        let search = Search { data, pinned, options, table_options: options.for_table(), counts };
+        let search = Search { data, pinned, options, table_options: options.for_table(IoActivity::MultiGet), counts };
         let (lookups, contexts, mut slots) = batch.into_parts();
         let first = self.results.len();
         self.results.reserve(lookups.len());

@@ -26,6 +26,7 @@ use ferrock_tree::blob::{BlobFileReader, BlobPlace, BlobRead, BlobView};
 use ferrock_tree::read::{GetContext, SuspendedGet};
 use ferrock_tree::table_cache::TableRef;
 use ferrock_tree::version::FileMetadata;
+use ferrock_vfs::IoActivity;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -185,7 +186,9 @@ impl SuspendedLookup {
     pub(super) fn start(&self) -> Wait {
         let (state, core) = (&self.state, &self.state.core);
         match &self.at {
-            At::Block(_, table, _, needed) => Wait::Block(table.start_needed(&state.options.for_table(), *needed)),
+            At::Block(_, table, _, needed) => {
+                Wait::Block(table.start_needed(&state.options.for_table(IoActivity::Get), *needed))
+            }
             At::Table(file) => {
                 let (state, file) = (Arc::clone(state), Arc::clone(file));
                 let (number, open) = (file.number, move || state.data.table_cache.get(&file).map(Arc::new));
@@ -251,7 +254,7 @@ impl PinnedState {
         mut context: GetContext<'_, ValuePin>,
     ) -> Step {
         let options = &self.options;
-        let table_options = options.for_table();
+        let table_options = options.for_table(IoActivity::Get);
         let counts = &self.core.metrics.lookup_recorder(ThreadState::current());
         let search = Search { data: &self.data, pinned: &self.pinned, options, table_options, counts };
         let mut candidates = self.pinned.version.candidates(lookup);

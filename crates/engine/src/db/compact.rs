@@ -343,6 +343,8 @@ fn record_compaction(
     recorder.add(Ticker::CompactionKeyDropRangeDel, output.dropped.range_deleted);
     recorder.add(Ticker::CompactionKeyDropUser, output.dropped.filtered);
     recorder.add(Ticker::CompactionRangeDelDropObsolete, output.dropped.range_tombstones);
+    recorder.add(Ticker::BlobDbGcNumKeysRelocated, output.collected.values);
+    recorder.add(Ticker::BlobDbGcBytesRelocated, output.collected.bytes);
     // As in RocksDB: of divided ones alone, and of what a picker chose, the files of its first level.
     if output.parts > 1 {
         recorder.record(Histogram::NumSubcompactionsScheduled, output.parts as u64);

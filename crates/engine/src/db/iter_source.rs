@@ -19,7 +19,7 @@ use ferrock_tree::iterator::{
     ChildIterator, DbIterator, DbIteratorOptions, MergingIterator, RangeTombstoneSource, ScanMemory, SourceIterator,
 };
 use ferrock_tree::read::ReadView;
-use ferrock_vfs::ReadClass;
+use ferrock_vfs::{IoActivity, ReadClass};
 use std::sync::Arc;
 
 /// An iterator over a family.
@@ -54,7 +54,7 @@ impl Moment {
         if !pinned.is_fit_for_rest() {
             return None;
         }
-        let mut core = pinned.resting.take(thread, &options.for_table())?;
+        let mut core = pinned.resting.take(thread, &options.for_table(IoActivity::DbIterator))?;
         core.reads.1 = thread;
         let owner = IterOwner::new(pinned, options.snapshot.clone());
         core.iter.wake(owner, |settings| {
@@ -103,7 +103,7 @@ impl IterSource {
             fill_cache: options.fill_cache && options.cache_data_blocks,
             verify_checksums: options.verify_checksums,
             read_tier: options.read_tier,
-            context: options.for_table().read_context(ReadClass::Other),
+            context: options.for_table(IoActivity::Unknown).read_context(ReadClass::Other),
         };
         Self {
             data: Arc::clone(data),
@@ -127,14 +127,28 @@ impl IterSource {
             ..DbIteratorOptions::new(data.comparator.user().clone(), self.view.clone())
         };
         set_reader(&mut settings, options, self.view.clone());
-        let inner = match children(data, pinned, options.for_table(), settings.scan_bounds(), splits_runs) {
+        let inner = match children(
+            data,
+            pinned,
+            options.for_table(IoActivity::DbIterator),
+            settings.scan_bounds(),
+            splits_runs,
+        ) {
             Ok(children) => MergingIterator::new(data.comparator.clone(), children).deferring_reads(),
             Err(error) => return Iter::failed(error),
         };
         let owner = IterOwner::new(pinned, self.snapshot.clone());
         let reads = (Arc::clone(data.table_cache.read_stats()), thread_ordinal());
         let may_rest = !splits_runs && may_rest(pinned);
-        Iter::new(IterCore::new(DbIterator::new(inner, settings, owner), reads, options.for_table(), may_rest), options)
+        Iter::new(
+            IterCore::new(
+                DbIterator::new(inner, settings, owner),
+                reads,
+                options.for_table(IoActivity::DbIterator),
+                may_rest,
+            ),
+            options,
+        )
     }
 }
 

@@ -19,7 +19,7 @@ use crate::db::search;
 use crate::metrics::operations::BatchCounts;
 use crate::options::{ReadOptions, ReadTier};
 use ferrock_base::{LookupKey, Result};
-use ferrock_statistics::ThreadState;
+use ferrock_statistics::{Histogram, ThreadState};
 use ferrock_table::{
     Approach, LookupCounts, NeededBlock, NoCounts, RoundReads, TableLookup, TableReadOptions, ValuePin,
 };
@@ -28,6 +28,7 @@ use ferrock_tree::iterator::range_tombstones::covering_sequence_in_file;
 use ferrock_tree::read::{GetContext, MultiGetBatch};
 use ferrock_tree::table_cache::TableRef;
 use ferrock_tree::version::{Candidates, FileMetadata, UnaskedCandidates};
+use ferrock_vfs::IoActivity;
 use std::sync::Arc;
 
 type Results = Vec<Result<Option<PinnedSlice>>>;
@@ -55,8 +56,13 @@ fn multi_get_counting(
     let view = search::view_for(core, options);
     let operator = pinned.options.merge_operator.as_deref();
     let mut batch = Batch::new(data.comparator.user(), keys, &view, operator);
-    let search =
-        Search { data, pinned: &pinned, options, table_options: options.for_table(), counts: counts.of_lookups() };
+    let search = Search {
+        data,
+        pinned: &pinned,
+        options,
+        table_options: options.for_table(IoActivity::MultiGet),
+        counts: counts.of_lookups(),
+    };
     let (lookups, contexts) = batch.parts();
     let asking = search_in_rounds(core, thread, &mut [Family { search, lookups, contexts }]);
     counts.note_search(batch.parts().1, asking);
@@ -108,7 +114,7 @@ fn multi_get_families_counting(
         .zip(&mut batches)
         .map(|((group, pinned), batch)| {
             let (lookups, contexts) = batch.parts();
-            let table_options = options.for_table();
+            let table_options = options.for_table(IoActivity::MultiGet);
             let search = Search { data: data(group), pinned, options, table_options, counts: counts.of_lookups() };
             Family { search, lookups, contexts }
         })
@@ -180,6 +186,9 @@ fn search_in_rounds<'f, T: LookupCounts>(core: &DbCore, thread: usize, families:
         all_asking += asking;
     }
     while !round.is_empty() {
+        if let Some(recorder) = core.metrics.recorder() {
+            recorder.record(Histogram::MultigetIoBatchSize, round.len() as u64);
+        }
         let mut next_round = RoundReads::new(&*core.env.file_system, table_options, round.waiting());
         round.run(&mut |(waiter, stop): ((usize, usize), AtBlock<'f>), block| {
             let Family { search, lookups, contexts } = &mut families[waiter.0];

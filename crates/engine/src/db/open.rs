@@ -473,6 +473,7 @@ impl Opener {
                     clock: Arc::clone(&clock),
                     spawner: components.spawner(),
                     may_cut: !super::file_options(&self.options).mmap,
+                    statistics: components.statistics.clone(),
                 },
                 components.statistics.clone(),
             ),

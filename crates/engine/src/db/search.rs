@@ -12,14 +12,15 @@ use ferrock_tree::iterator::range_tombstones::covering_sequence_in_file;
 use ferrock_tree::read::{GetContext, PinnedValue, ReadView};
 use ferrock_tree::table_cache::{TableCache, TableRef};
 use ferrock_tree::version::Version;
-use ferrock_vfs::ReadClass;
+use ferrock_vfs::{IoActivity, ReadClass};
 use std::sync::Arc;
 
 /// A value read: copied out of a memtable, or left where it is in a cached block and kept alive. `'static` and `Send`.
 pub type PinnedSlice = PinnedValue<ValuePin>;
 
 impl ReadOptions {
-    pub(crate) fn for_table(&self) -> TableReadOptions {
+    /// Those for tables, which are read for some work.
+    pub(crate) fn for_table(&self, activity: IoActivity) -> TableReadOptions {
         TableReadOptions {
             verify_checksums: self.verify_checksums,
             fill_cache: self.fill_cache,
@@ -34,6 +35,7 @@ impl ReadOptions {
             async_io: self.async_io,
             adaptive_readahead: self.adaptive_readahead,
             auto_readahead_size: self.auto_readahead_size,
+            activity,
             pauses: false,
         }
     }
@@ -125,7 +127,7 @@ pub(super) fn blob_view<'a>(
         fill_cache: options.fill_cache && options.cache_data_blocks,
         verify_checksums: options.verify_checksums,
         read_tier: options.read_tier,
-        context: options.for_table().read_context(ReadClass::Other),
+        context: options.for_table(IoActivity::Unknown).read_context(ReadClass::Other),
     }
 }
 
@@ -160,7 +162,7 @@ pub(super) fn search_tables(
     context: &mut GetContext<'_, ValuePin>,
     counts: &impl LookupCounts,
 ) -> Result<()> {
-    let table_options = options.for_table();
+    let table_options = options.for_table(IoActivity::Get);
     let mut candidates = pinned.version.candidates_of(lookup);
     let candidates = candidates.find();
     while let Some(file) = context.next_file(candidates) {
@@ -289,7 +291,7 @@ mod tests {
 
     #[test]
     fn what_tables_read_by() {
-        let table = ReadOptions::default().for_table();
+        let table = ReadOptions::default().for_table(IoActivity::Unknown);
         assert_eq!(table, TableReadOptions::default());
         let options = ReadOptions {
             deadline: Duration::from_secs(2),
@@ -299,8 +301,9 @@ mod tests {
             auto_readahead_size: false,
             ..ReadOptions::default()
         };
-        let table = options.for_table();
+        let table = options.for_table(IoActivity::Get);
         assert_eq!((table.deadline_us, table.io_timeout), (2_000_000, Duration::from_millis(3)));
+        assert_eq!(table.read_context(ReadClass::Data).activity, IoActivity::Get);
         assert!(table.async_io && table.adaptive_readahead && !table.auto_readahead_size);
     }
 }

@@ -10,6 +10,7 @@ use ferrock_base::{Comparator, Result, SequenceNumber};
 use ferrock_table::ScanBounds;
 use ferrock_tree::iterator::MergingIterator;
 use ferrock_tree::iterator::tables::Child;
+use ferrock_vfs::IoActivity;
 use std::sync::Arc;
 
 /// One version of a key, as it is stored: an operand of a merge is an operand, a deletion is there, a value in a blob
@@ -45,7 +46,13 @@ impl std::fmt::Debug for KeyVersions {
 /// See [`Db::key_versions`].
 pub(crate) fn key_versions(family: &ColumnFamily, begin: Option<&[u8]>, end: Option<&[u8]>) -> Result<KeyVersions> {
     let pinned = family.data.super_version.load();
-    let children = children(&family.data, &pinned, ReadOptions::default().for_table(), ScanBounds::default(), false)?;
+    let children = children(
+        &family.data,
+        &pinned,
+        ReadOptions::default().for_table(IoActivity::Unknown),
+        ScanBounds::default(),
+        false,
+    )?;
     let order = family.data.comparator.clone();
     let mut inner = MergingIterator::new(order.clone(), children);
     match begin {

@@ -25,7 +25,7 @@ pub(crate) enum Removal {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Deletion {
     managed: Option<(Arc<SstFileManager>, Arc<RemovalPlace>)>,
-    /// Where removals that are not paced are counted.
+    /// Where removals are counted that are not left to the manager.
     statistics: Option<Arc<Statistics>>,
 }
 

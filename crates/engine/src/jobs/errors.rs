@@ -76,7 +76,7 @@ impl JobScheduler {
         let mut locked = self.lock();
         let has_changed = locked.error.set(reason, error);
         if has_changed {
-            self.count_error(error);
+            self.count_error(error, locked.error.is_passing());
             self.has_error.store(true, Ordering::Release);
             let severity = severity(reason, error.kind()).name();
             locked.lines.error(format!("writes stop after a failed {reason:?} ({severity}): {error}"));
@@ -93,11 +93,13 @@ impl JobScheduler {
         has_changed
     }
 
-    fn count_error(&self, error: &Error) {
+    /// Counts an error whose cause may pass, or not.
+    fn count_error(&self, error: &Error, is_passing: bool) {
         let Some(recorder) = self.statistics.as_ref().and_then(|statistics| statistics.recorder()) else { return };
         recorder.add(Ticker::ErrorHandlerBgErrorCount, 1);
         if matches!(error.kind(), ErrorKind::Io | ErrorKind::NoSpace) {
             recorder.add(Ticker::ErrorHandlerBgIoErrorCount, 1);
+            recorder.add(Ticker::ErrorHandlerBgRetryableIoErrorCount, u64::from(is_passing));
         }
     }
 

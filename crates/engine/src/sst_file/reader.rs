@@ -10,7 +10,7 @@ use ferrock_format::properties::TableProperties;
 use ferrock_table::{ScanBounds, Table, TableIter, TableReadOptions, TableReaderParams};
 use ferrock_tree::iterator::{DbIterator, DbIteratorOptions, MergingIterator, RangeTombstoneSource, SourceIterator};
 use ferrock_tree::read::ReadView;
-use ferrock_vfs::RandomAccessOptions;
+use ferrock_vfs::{IoActivity, RandomAccessOptions};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -87,7 +87,7 @@ impl SstFileReader {
             ..DbIteratorOptions::new(order.user().clone(), view)
         };
         let bounds = Arc::new(ScanBounds::new(options.lower_bound.clone(), options.upper_bound.clone()));
-        let entries = self.table.iter_within(options.for_table(), bounds);
+        let entries = self.table.iter_within(options.for_table(IoActivity::Unknown), bounds);
         let tombstones = self.table.range_tombstones().cloned().map(RangeTombstoneSource::new);
         let source = SourceIterator::new(entries, order.clone(), tombstones);
         SstFileIter { inner: DbIterator::new(MergingIterator::new(order, vec![source]), settings, self.table.clone()) }

@@ -26,6 +26,7 @@ mod trash;
 use ferrock_base::clock::{Alarm, Clock};
 use ferrock_base::thread::Spawner;
 use ferrock_base::{Error, ErrorKind, Result};
+use ferrock_statistics::{Statistics, Ticker};
 use ferrock_vfs::FileSystem;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -74,6 +75,16 @@ pub struct RemovalPlace {
     pub spawner: Arc<dyn Spawner>,
     /// False where a file may still be read through a mapping, which a cut would take bytes from.
     pub may_cut: bool,
+    /// Counts what becomes trash, and what is removed of it.
+    pub statistics: Option<Arc<Statistics>>,
+}
+
+impl RemovalPlace {
+    fn count(&self, ticker: Ticker) {
+        if let Some(statistics) = &self.statistics {
+            statistics.add(ticker, 1);
+        }
+    }
 }
 
 /// Counts, bounds and removes the tables and blob files of databases. Give the same one to several databases to bound
@@ -369,6 +380,9 @@ impl SstFileManager {
 
     fn remove_now(&self, place: &RemovalPlace, path: &Path) -> Result<()> {
         let removed = place.file_system.remove_file(path);
+        if removed.is_ok() {
+            place.count(Ticker::FilesDeletedImmediately);
+        }
         if removed.as_ref().map_or_else(Error::is_not_found, |()| true) {
             self.on_delete_file(path);
         }

@@ -22,6 +22,7 @@ impl Rig {
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
             spawner: StdSpawner::shared(),
             may_cut: true,
+            statistics: None,
         };
         Self { file_system, clock, place: Arc::new(place), manager: SstFileManager::new(options) }
     }

@@ -8,6 +8,7 @@ use super::{RemovalPlace, Shared, State};
 use ferrock_base::clock::Clock;
 use ferrock_base::{Error, Result};
 use ferrock_format::file_name;
+use ferrock_statistics::Ticker;
 use parking_lot::MutexGuard;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,6 +41,7 @@ impl Shared {
         }
         state.trash_bytes = state.trash_bytes.saturating_add(bytes);
         state.trash.push_back(Trash { path: renamed, place: Arc::clone(place), bytes });
+        place.count(Ticker::FilesMarkedTrash);
         self.start_thread(state, place);
         Ok(())
     }
@@ -103,7 +105,10 @@ impl Shared {
         let removed = trash.bytes.saturating_sub(left);
         state.trash_bytes = state.trash_bytes.saturating_sub(removed);
         match outcome {
-            Ok(0) => drop(state.take(&trash.path)),
+            Ok(0) => {
+                trash.place.count(Ticker::FilesDeletedFromTrashQueue);
+                state.take(&trash.path);
+            }
             Ok(left) => {
                 if state.files.get(&trash.path).is_some_and(|counted| *counted > left) {
                     state.add(trash.path.clone(), left);

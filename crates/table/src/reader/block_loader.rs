@@ -14,7 +14,7 @@ use ferrock_format::footer::Footer;
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::trailer::BLOCK_TRAILER_SIZE;
 use ferrock_statistics::{Histogram, PerfMetric, PerfRecorder, Statistics};
-use ferrock_vfs::{RandomAccessFile, ReadClass, ReadContext, read_owned};
+use ferrock_vfs::{IoActivity, RandomAccessFile, ReadClass, ReadContext, read_owned};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -211,7 +211,7 @@ impl BlockLoader {
             Some(stats) if role == BlockRole::Data => stats.time_block_read(read),
             _ => read(),
         };
-        self.count_read(handle, role, watch);
+        self.count_read(handle, role, context.activity, watch);
         block.map_err(|error| self.in_file(error))
     }
 
@@ -224,19 +224,56 @@ impl BlockLoader {
         watch.map(|begun_us| now_us().saturating_sub(begun_us))
     }
 
-    /// Counts a block that was read in a batch or as a future.
-    pub(super) fn count_batched_read(&self, handle: BlockHandle, role: BlockRole, bytes: usize) {
-        self.count_read(handle, role, None);
-        if let Some(reads) = &self.file_reads {
-            reads.note(bytes, None);
+    /// The time at which a compaction comes to a block, if its time is counted.
+    pub(super) fn watch_compaction(&self, options: &TableReadOptions) -> Option<u64> {
+        if options.activity == IoActivity::Compaction { self.watch() } else { None }
+    }
+
+    /// Counts a block that a scan of a compaction has read, or found in its window.
+    pub(super) fn count_compaction_block(&self, watch: Option<u64>) {
+        if let (Some(statistics), Some(took_us)) = (&self.statistics, self.time_since(watch)) {
+            statistics.record(Histogram::ReadBlockCompactionMicros, took_us);
         }
     }
 
+    /// Counts a block that was read in a batch or as a future.
+    pub(super) fn count_batched_read(
+        &self,
+        handle: BlockHandle,
+        role: BlockRole,
+        options: &TableReadOptions,
+        bytes: usize,
+    ) {
+        self.count_read(handle, role, options.activity, None);
+        self.count_bytes(bytes, options.activity);
+    }
+
+    /// Counts a read of the file whose time is not known, as it goes on beside the thread.
+    pub(super) fn count_bytes(&self, bytes: usize, activity: IoActivity) {
+        if let Some(reads) = &self.file_reads {
+            reads.note(bytes, activity, None);
+        }
+    }
+
+    /// Reads from the file with `read`, which says how many bytes it read, and counts that.
+    pub(super) fn read_counted(&self, activity: IoActivity, read: impl FnOnce() -> Result<usize>) -> Result<usize> {
+        let watch = self.watch();
+        let bytes = read()?;
+        if let Some(reads) = &self.file_reads {
+            reads.note(bytes, activity, self.time_since(watch));
+        }
+        Ok(bytes)
+    }
+
     /// Counts a block that was read, and the time since `watch`.
-    fn count_read(&self, handle: BlockHandle, role: BlockRole, watch: Option<u64>) {
+    fn count_read(&self, handle: BlockHandle, role: BlockRole, activity: IoActivity, watch: Option<u64>) {
         let took_us = self.time_since(watch);
         if let (Some(statistics), Some(took_us)) = (&self.statistics, took_us) {
-            statistics.record(Histogram::ReadBlockGetMicros, took_us);
+            let histogram = match activity {
+                IoActivity::Compaction => Histogram::ReadBlockCompactionMicros,
+                _ => Histogram::ReadBlockGetMicros,
+            };
+            statistics.record(histogram, took_us);
         }
         if let Some(perf) = PerfRecorder::of_thread() {
             let bytes = handle.size + BLOCK_TRAILER_SIZE as u64;
@@ -301,11 +338,11 @@ impl BlockLoader {
         if let Some(bytes) = self.bytes_in_memory(offset, length) {
             return Ok(Cow::Borrowed(bytes));
         }
-        let watch = self.watch();
-        let bytes = read_owned(&*self.file, offset, length, context)?;
-        if let Some(reads) = &self.file_reads {
-            reads.note(bytes.len(), self.time_since(watch));
-        }
+        let mut bytes = Vec::new();
+        self.read_counted(context.activity, || {
+            bytes = read_owned(&*self.file, offset, length, context)?;
+            Ok(bytes.len())
+        })?;
         if bytes.len() < length {
             return Err(short_read(offset, length, bytes.len()));
         }

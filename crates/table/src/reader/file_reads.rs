@@ -4,6 +4,7 @@ use super::params::TableReaderParams;
 use ferrock_base::Temperature;
 use ferrock_base::clock::Clock;
 use ferrock_statistics::{Histogram, PerfRecorder, Recorder, SharedHistogram, Statistics, Ticker};
+use ferrock_vfs::IoActivity;
 use std::sync::Arc;
 
 /// Where reads of the file are counted.
@@ -36,8 +37,8 @@ impl FileReads {
         Some(Self { statistics, latency, of_level, of_temperature })
     }
 
-    /// Counts a read of so many bytes, which took so long if that is known.
-    pub(crate) fn note(&self, bytes: usize, took_us: Option<u64>) {
+    /// Counts a read of so many bytes for some work, which took so long if that is known.
+    pub(crate) fn note(&self, bytes: usize, activity: IoActivity, took_us: Option<u64>) {
         let Some(recorder) = self.statistics.recorder() else { return };
         for (count, of_bytes) in [Some(self.of_level), self.of_temperature].into_iter().flatten() {
             recorder.add(count, 1);
@@ -45,8 +46,24 @@ impl FileReads {
         }
         if let Some(took_us) = took_us {
             recorder.record(Histogram::SstReadMicros, took_us);
+            if let Some(histogram) = histogram_of(activity) {
+                recorder.record(histogram, took_us);
+            }
             self.latency.iter().for_each(|latency| latency.add(took_us));
         }
+    }
+}
+
+/// The times of reads for some work.
+fn histogram_of(activity: IoActivity) -> Option<Histogram> {
+    match activity {
+        // Most reads of a batch are made together, and have no time of their own.
+        IoActivity::Unknown | IoActivity::MultiGet => None,
+        IoActivity::Flush => Some(Histogram::FileReadFlushMicros),
+        IoActivity::Compaction => Some(Histogram::FileReadCompactionMicros),
+        IoActivity::Get => Some(Histogram::FileReadGetMicros),
+        IoActivity::DbIterator => Some(Histogram::FileReadDbIteratorMicros),
+        IoActivity::VerifyDbChecksum => Some(Histogram::FileReadVerifyDbChecksumMicros),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::blocks::BlockRole;
 use ferrock_base::{Result, SeekTarget};
 use ferrock_format::block::MetaBlock;
 use ferrock_format::handle::BlockHandle;
-use ferrock_vfs::{ReadClass, ReadContext};
+use ferrock_vfs::{IoActivity, ReadClass, ReadContext};
 
 /// Window of a verification pass when the caller gives none.
 const VERIFY_READAHEAD_BYTES: usize = 256 << 10;
@@ -109,8 +109,9 @@ impl BlockTable {
             }
         }
         let bytes = if readahead_bytes == 0 { VERIFY_READAHEAD_BYTES } else { readahead_bytes };
-        let mut readahead = Readahead::fixed(bytes);
-        let options = TableReadOptions { fill_cache: false, ..TableReadOptions::default() };
+        let activity = IoActivity::VerifyDbChecksum;
+        let mut readahead = Readahead::fixed(bytes).during(activity);
+        let options = TableReadOptions { fill_cache: false, activity, ..TableReadOptions::default() };
         self.blocks.visit_data_blocks(&options, &mut |position| {
             let handle = position.entry()?.handle;
             let length = loader.stored_length(handle)?;
@@ -179,6 +180,7 @@ impl BlockTable {
 
 fn verify_block(loader: &BlockLoader, handle: BlockHandle, class: ReadClass) -> Result<()> {
     let length = loader.stored_length(handle)?;
-    let stored = loader.read_bytes(handle.offset, length, &ReadContext::for_class(class))?;
+    let context = ReadContext { activity: IoActivity::VerifyDbChecksum, ..ReadContext::for_class(class) };
+    let stored = loader.read_bytes(handle.offset, length, &context)?;
     loader.decoder().verify(&stored, handle).map(|_| ())
 }

@@ -12,6 +12,7 @@
 use super::BlockTable;
 use super::block_loader::BlockLoader;
 use super::description::TableDescription;
+use super::file_reads::{self, FileReads};
 use super::filter_reader::FilterReader;
 use super::index_reader::IndexReader;
 use super::mapped_blocks::MappedBlocks;
@@ -182,7 +183,13 @@ fn read_footer(params: &TableReaderParams) -> Result<(BlockLoader, Footer)> {
     let start = file_size - tail_bytes;
     let mut tail = vec![0; usize::try_from(tail_bytes).unwrap_or(0)];
     let label = ReadLabel::whole(ReadClass::Other, tail.len());
+    let clock = params.read_stats.as_ref().map(|stats| stats.clock());
+    let watch = file_reads::watch(params.statistics.as_ref(), clock);
     let read = params.file.read_at(start, &mut tail, label)?;
+    if let Some(reads) = FileReads::of(params) {
+        let now_us = || params.read_stats.as_ref().map_or(0, |stats| stats.now_us());
+        reads.note(read, params.activity, watch.map(|begun_us| now_us().saturating_sub(begun_us)));
+    }
     if read < tail.len() {
         return Err(super::block_loader::short_read(start, tail.len(), read));
     }

@@ -7,7 +7,7 @@ use crate::options::{BlockBasedTableOptions, PlainTableOptions};
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::{FileNumber, InternalComparator, SequenceNumber, Temperature};
 use ferrock_statistics::Statistics;
-use ferrock_vfs::{FileSystem, RandomAccessFile};
+use ferrock_vfs::{FileSystem, IoActivity, RandomAccessFile};
 use std::sync::Arc;
 
 /// What is needed to open a table.
@@ -29,6 +29,8 @@ pub struct TableReaderParams {
     pub is_last_level: bool,
     /// How the file is expected to be read.
     pub temperature: Temperature,
+    /// For which work the table is opened.
+    pub activity: IoActivity,
     /// A table of level 0 up to this size counts as one that a flush made, for what stays pinned in the cache.
     pub max_pinned_l0_file_size: u64,
     /// Caching policy; the form of the file is taken from the file.
@@ -74,6 +76,7 @@ impl TableReaderParams {
             level: -1,
             is_last_level: false,
             temperature: Temperature::Unknown,
+            activity: IoActivity::Unknown,
             max_pinned_l0_file_size: u64::MAX,
             options: Arc::default(),
             plain_options: Arc::default(),

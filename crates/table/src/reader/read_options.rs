@@ -2,7 +2,7 @@
 
 use crate::blocks::BlockRole;
 use ferrock_base::{Error, ErrorKind, Result};
-use ferrock_vfs::{IoPriority, ReadClass, ReadContext};
+use ferrock_vfs::{IoActivity, IoPriority, ReadClass, ReadContext};
 use std::time::Duration;
 
 /// RocksDB's multi-scans read over gaps of this size too.
@@ -58,6 +58,8 @@ pub struct TableReadOptions {
     pub adaptive_readahead: bool,
     /// Scans read ahead no further than their bounds.
     pub auto_readahead_size: bool,
+    /// For which work the table is read.
+    pub activity: IoActivity,
     /// Reads are left to the scan's driver: a block that is not in memory makes a scan pause with `TryAgain`. See
     /// [`BlockTableIter::pending_read`](super::BlockTableIter::pending_read).
     pub pauses: bool,
@@ -67,8 +69,15 @@ impl TableReadOptions {
     /// The context of this read for the file layer.
     #[must_use]
     pub fn read_context(&self, class: ReadClass) -> ReadContext {
-        let Self { deadline_us, io_timeout, rate_limiter_priority, .. } = *self;
-        ReadContext { deadline_us, io_timeout, rate_limiter_priority, is_final: true, ..ReadContext::for_class(class) }
+        let Self { deadline_us, io_timeout, rate_limiter_priority, activity, .. } = *self;
+        ReadContext {
+            activity,
+            deadline_us,
+            io_timeout,
+            rate_limiter_priority,
+            is_final: true,
+            ..ReadContext::for_class(class)
+        }
     }
 
     /// True when blocks that are not in memory are not to be read from the file.
@@ -115,6 +124,7 @@ impl Default for TableReadOptions {
             async_io: false,
             adaptive_readahead: false,
             auto_readahead_size: true,
+            activity: IoActivity::Unknown,
             pauses: false,
         }
     }

@@ -5,7 +5,7 @@ use super::block_loader::{BlockLoader, short_read};
 use crate::blocks::{BlockRole, CachedBlock};
 use ferrock_base::Result;
 use ferrock_format::handle::BlockHandle;
-use ferrock_vfs::{ReadClass, ReadContext, ReadLabel};
+use ferrock_vfs::{IoActivity, ReadClass, ReadContext, ReadLabel};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -14,6 +14,7 @@ use std::ops::Range;
 pub(crate) struct Readahead {
     /// Bytes read behind the block that is needed; 0: blocks are read one by one.
     window_bytes: usize,
+    activity: IoActivity,
     start: u64,
     buffer: Vec<u8>,
 }
@@ -21,7 +22,12 @@ pub(crate) struct Readahead {
 impl Readahead {
     /// Windows of `bytes` from the first read on.
     pub(crate) fn fixed(bytes: usize) -> Self {
-        Self { window_bytes: bytes, start: 0, buffer: Vec::new() }
+        Self { window_bytes: bytes, activity: IoActivity::Unknown, start: 0, buffer: Vec::new() }
+    }
+
+    /// The same, of a pass for some work.
+    pub(crate) fn during(self, activity: IoActivity) -> Self {
+        Self { activity, ..self }
     }
 
     /// A data block, read and decoded. No lookup counts it.
@@ -45,7 +51,7 @@ impl Readahead {
         length: usize,
         class: ReadClass,
     ) -> Result<Cow<'a, [u8]>> {
-        let context = ReadContext::for_class(class);
+        let context = ReadContext { activity: self.activity, ..ReadContext::for_class(class) };
         if self.window_bytes == 0 {
             return loader.read_bytes(offset, length, &context);
         }
@@ -69,7 +75,7 @@ impl Readahead {
         self.buffer.resize(wanted, 0);
         self.start = offset;
         let label = ReadLabel::whole(context.class, wanted);
-        let read = loader.file().read_at(offset, &mut self.buffer, label)?;
+        let read = loader.read_counted(context.activity, || loader.file().read_at(offset, &mut self.buffer, label))?;
         self.buffer.truncate(read);
         if read < length {
             return Err(short_read(offset, length, read));

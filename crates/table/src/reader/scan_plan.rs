@@ -74,6 +74,7 @@ impl BlockTableIter {
         if self.options.read_tier == ReadTier::BlockCacheOnly {
             return self.options.may_read().map(|()| None);
         }
+        let watch = self.table.loader().watch_compaction(&self.options);
         let length = self.table.loader().stored_length(handle)?;
         let range = handle.offset..handle.offset + length as u64;
         let stored = match self.table.loader().bytes_in_memory(handle.offset, length) {
@@ -92,10 +93,13 @@ impl BlockTableIter {
         let (loader, verify) = (self.table.loader(), self.options.verify_checksums);
         let keep = |block| loader.cache().keep(handle, BlockRole::Data, block, &self.options);
         let Some(input) = &self.stored else {
-            return keep(loader.decode_stored(stored, handle, BlockRole::Data, verify)?).map(Some);
+            let block = loader.decode_stored(stored, handle, BlockRole::Data, verify)?;
+            loader.count_compaction_block(watch);
+            return keep(block).map(Some);
         };
         let decoded = loader.decoder().decode_data(stored, handle, verify);
         let (block, compression, payload) = decoded.map_err(|error| loader.in_file(error))?;
+        loader.count_compaction_block(watch);
         let block = keep(CachedBlock::Data(block))?;
         input.keep(&block, compression, payload);
         Ok(Some(block))
@@ -127,14 +131,18 @@ impl BlockTableIter {
             self.plan.plan_data(range, PlannedWindow { block, direction, wanted, hint });
             return Ok(false);
         }
-        let file = self.table.loader().file();
+        let (table, window) = (&self.table, &mut self.window);
         let context = self.options.read_context(ReadClass::Data);
-        self.table.file_system.counters().window_waited();
-        let filled = self.window.fill(&**file, &wanted, direction, &context);
+        let mut fill = |wanted: &Range<u64>| {
+            let read = || window.fill(&**table.loader().file(), wanted, direction, &context);
+            table.loader().read_counted(context.activity, read)
+        };
+        table.file_system.counters().window_waited();
+        let filled = fill(&wanted);
         let has_time = filled.as_ref().err().is_none_or(|error| error.kind() != ErrorKind::TimedOut);
         if filled.is_err() && has_time && wanted != *block {
             // The failure may lie in a part of the window that the scan does not need.
-            self.window.fill(&**file, block, direction, &context)?;
+            fill(block)?;
         } else {
             filled?;
         }
@@ -173,6 +181,7 @@ impl BlockTableIter {
             let context =
                 ReadContext { max_request_bytes: context.max_request_bytes.max(length), is_polled: pauses, ..context };
             let (file_system, file) = (&reader.file_system, reader.loader().file());
+            reader.loader().count_bytes(length, context.activity);
             file_system.start_read(file, range.start, length, &context)
         });
         Ok(())

@@ -115,7 +115,7 @@ impl TableBlocks {
             self.loader.note_block_read();
         }
         let stored = stored?;
-        self.loader.count_batched_read(handle, role, stored.len());
+        self.loader.count_batched_read(handle, role, options, stored.len());
         let length = self.needed_length(needed)?;
         if stored.len() < length {
             return Err(self.loader.in_file(short_read(handle.offset, length, stored.len())));

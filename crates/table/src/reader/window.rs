@@ -365,14 +365,15 @@ impl Window {
         if limit_end.is_some() { wanted } else { joined(wanted, block, direction, extent.sure) }
     }
 
-    /// Reads what [`plan`](Self::plan) said, less the bytes in memory. Pieces that the scan has passed are dropped.
+    /// Reads what [`plan`](Self::plan) said, less the bytes in memory; returns how many that were. Pieces that the scan
+    /// has passed are dropped.
     pub(crate) fn fill(
         &mut self,
         file: &dyn RandomAccessFile,
         wanted: &Range<u64>,
         direction: Direction,
         context: &ReadContext,
-    ) -> Result<()> {
+    ) -> Result<usize> {
         let rest = self.rest(wanted, direction);
         let length = usize::try_from(rest.end - rest.start).unwrap_or(usize::MAX);
         let context = ReadContext { max_request_bytes: context.max_request_bytes.max(length), ..*context };
@@ -383,7 +384,7 @@ impl Window {
             return Err(short_read(rest.start, length, 0));
         }
         self.add(piece, direction);
-        Ok(())
+        Ok(length)
     }
 
     /// Prefetches `rest` and what a forward scan reads behind it, once half of the last prefetch is used.

@@ -32,7 +32,7 @@ use ferrock_format::version_edit::{DeletedFile, NewFile, VersionEdit};
 use ferrock_options::{CompactionJobStats, CompactionPriority, CompactionStyle};
 use ferrock_table::options::TableFactory;
 use ferrock_table::{FailedCollector, StoredBlocks, Table, TableReadOptions};
-use ferrock_vfs::IoPriority;
+use ferrock_vfs::{IoActivity, IoPriority};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -331,6 +331,7 @@ impl CompactionJob<'_> {
             total_order_seek: true,
             readahead_bytes: readahead_bytes(self.context.db.compaction_readahead_size, self.streams()),
             rate_limiter_priority: Some(priority),
+            activity: IoActivity::Compaction,
             ..TableReadOptions::default()
         };
         let mut opened = Inputs { children: Vec::new(), tombstones: Vec::new() };

@@ -247,6 +247,15 @@ impl Payload {
     }
 }
 
+/// Values that a compaction took from blob files that it collects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CollectedValues {
+    /// How many.
+    pub values: u64,
+    /// Their bytes as the files store them.
+    pub bytes: u64,
+}
+
 /// The output of a job.
 #[derive(Debug, Default)]
 pub struct JobOutput {
@@ -260,6 +269,8 @@ pub struct JobOutput {
     pub blobs: BlobFlow,
     /// References into blob files that the inputs of a compaction have.
     pub blobs_read: BlobFlow,
+    /// Values that went from old blob files into new ones, or into tables.
+    pub collected: CollectedValues,
     /// Records of blob files that no output refers to any more.
     pub garbage: Vec<BlobFileGarbage>,
     /// What a compaction read.
@@ -288,6 +299,8 @@ impl JobOutput {
         self.written.append(next.written);
         self.blobs.absorb(&next.blobs);
         self.copied.absorb(next.copied);
+        self.collected.values += next.collected.values;
+        self.collected.bytes += next.collected.bytes;
         self.properties.extend(next.properties);
         self.digests.extend(next.digests);
     }

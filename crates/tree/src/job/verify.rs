@@ -21,7 +21,7 @@ use ferrock_format::version_edit::NewFile;
 use ferrock_options::ColumnFamilyOptions;
 use ferrock_table::options::PrepopulateBlockCache;
 use ferrock_table::{Table, TableReadOptions};
-use ferrock_vfs::IoPriority;
+use ferrock_vfs::{IoActivity, IoPriority};
 
 const BLOCK_CHECKSUMS: u32 = 1 << 0;
 const ITERATION: u32 = 1 << 1;
@@ -45,13 +45,14 @@ impl EntriesDigest {
     }
 
     /// Of a table that is read, at a priority for the rate limiter.
-    fn of(table: &Table, priority: IoPriority) -> Result<Self> {
+    fn of(table: &Table, priority: IoPriority, activity: IoActivity) -> Result<Self> {
         let mut digest = Self::default();
         let mut entries = table.iter(TableReadOptions {
             fill_cache: false,
             total_order_seek: true,
             readahead_bytes: READAHEAD_BYTES,
             rate_limiter_priority: Some(priority),
+            activity,
             ..TableReadOptions::default()
         });
         entries.seek_to_first();
@@ -116,7 +117,12 @@ pub(super) fn verify(
     priority: IoPriority,
 ) -> Result<()> {
     let verification = Verification::of(&family.options, reason);
-    output.files.iter().try_for_each(|file| verify_file(family, output, file, verification, priority))
+    let activity = match reason {
+        TableFileCreationReason::Flush => IoActivity::Flush,
+        TableFileCreationReason::Compaction => IoActivity::Compaction,
+        _ => IoActivity::Unknown,
+    };
+    output.files.iter().try_for_each(|file| verify_file(family, output, file, verification, (priority, activity)))
 }
 
 fn verify_file(
@@ -124,15 +130,15 @@ fn verify_file(
     output: &JobOutput,
     file: &NewFile,
     wanted: Verification,
-    priority: IoPriority,
+    (priority, activity): (IoPriority, IoActivity),
 ) -> Result<()> {
-    let table = family.table_cache.open_uncharged(&FileMetadata::from(file.clone()))?;
+    let table = family.table_cache.open_uncharged(&FileMetadata::from(file.clone()), activity)?;
     if wanted.checksums {
         table.verify_checksums(READAHEAD_BYTES)?;
     }
     if wanted.entries {
         let added = output.digests.get(&file.number).copied().unwrap_or_default();
-        check_digest(&table, added, EntriesDigest::of(&table, priority)?)?;
+        check_digest(&table, added, EntriesDigest::of(&table, priority, activity)?)?;
     }
     match if wanted.fills_cache { table.fill_cache() } else { Ok(()) } {
         // A full cache must not fail the job.

@@ -38,6 +38,26 @@ impl ReadClass {
     }
 }
 
+/// For which work of a database a file is read. Statistics have times for each; it has no other effect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum IoActivity {
+    /// Another one, or none that is known.
+    #[default]
+    Unknown,
+    /// The check of a table that a flush has written.
+    Flush,
+    /// A compaction, and the check of what it has written.
+    Compaction,
+    /// A lookup of one key.
+    Get,
+    /// A lookup of several keys.
+    MultiGet,
+    /// A scan.
+    DbIterator,
+    /// The verification of a database's blocks.
+    VerifyDbChecksum,
+}
+
 /// Longest request unless a [`ReadContext`] says otherwise.
 pub const DEFAULT_MAX_REQUEST_BYTES: usize = 256 << 10;
 
@@ -46,6 +66,8 @@ pub const DEFAULT_MAX_REQUEST_BYTES: usize = 256 << 10;
 pub struct ReadContext {
     /// What the bytes are for.
     pub class: ReadClass,
+    /// For which work they are.
+    pub activity: IoActivity,
     /// Ranges of one file in one batch become one request if at most this many unwanted bytes lie between them. With 0,
     /// only ranges that touch or share a unit of direct I/O do.
     pub gap_bytes: u64,
@@ -69,6 +91,7 @@ impl Default for ReadContext {
     fn default() -> Self {
         Self {
             class: ReadClass::Other,
+            activity: IoActivity::Unknown,
             gap_bytes: 0,
             max_request_bytes: DEFAULT_MAX_REQUEST_BYTES,
             deadline_us: 0,

@@ -42,7 +42,7 @@ mod threads;
 
 pub use batch::{RangeRead, read_ranges};
 pub use buffer::ReadBuffer;
-pub use context::{DEFAULT_MAX_REQUEST_BYTES, ReadClass, ReadContext, ReadLabel};
+pub use context::{DEFAULT_MAX_REQUEST_BYTES, IoActivity, ReadClass, ReadContext, ReadLabel};
 pub(crate) use layer::Backend;
 pub use layer::ReadLayer;
 pub use pending::PendingRead;

@@ -156,6 +156,12 @@ impl<'f, W> RoundReads<'f, W> {
         self.waiters.len()
     }
 
+    /// Blocks to read.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.reads.len()
+    }
+
     /// True when there is nothing to read.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -81,12 +81,7 @@ impl CompactionRangeTombstones {
 
     /// Of each fragment the newest tombstone of every stripe, sorted by start, newest first.
     #[must_use]
-    pub fn fates(
-        &self,
-        stripes: &SnapshotStripes,
-        bottommost: bool,
-        deeper: &impl DeeperLevels,
-    ) -> TombstoneFates {
+    pub fn fates(&self, stripes: &SnapshotStripes, bottommost: bool, deeper: &impl DeeperLevels) -> TombstoneFates {
         let mut fates = TombstoneFates::default();
         for fragment in self.clipped.iter() {
             let mut last_stripe = None;

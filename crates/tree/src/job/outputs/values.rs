@@ -135,10 +135,15 @@ impl TableOutput<'_> {
     }
 
     fn fetch(&mut self, user_key: &[u8], index: &[u8]) -> Result<BlobValue> {
-        match (&self.plan.context.blobs, &mut self.readahead) {
+        let value = match (&self.plan.context.blobs, &mut self.readahead) {
             (Some(blobs), Some(readahead)) => blobs.fetch_ahead(readahead, user_key, index),
             (Some(blobs), None) => blobs.fetch(user_key, index),
             (None, _) => Err(Error::not_supported("values in blob files, which this job cannot read")),
+        }?;
+        if let BlobIndex::Reference { reference, .. } = BlobIndex::decode(index)? {
+            self.output.collected.values += 1;
+            self.output.collected.bytes += reference.size_bytes;
         }
+        Ok(value)
     }
 }

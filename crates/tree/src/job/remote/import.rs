@@ -33,7 +33,7 @@ use ferrock_format::unique_id::UniqueId;
 use ferrock_format::version_edit::NewFile;
 use ferrock_options::CompactionJobStats;
 use ferrock_table::{Table, TableReadOptions};
-use ferrock_vfs::{FileSystem, SequentialOptions, WritableOptions, WritePurpose};
+use ferrock_vfs::{FileSystem, IoActivity, SequentialOptions, WritableOptions, WritePurpose};
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 
@@ -175,7 +175,7 @@ impl Import<'_> {
         let mut new = self.described(file, number, size_bytes);
         self.check_bounds(&new)?;
         let family = &self.context.family;
-        let table = family.table_cache.open_uncharged(&FileMetadata::from(new.clone()))?;
+        let table = family.table_cache.open_uncharged(&FileMetadata::from(new.clone()), IoActivity::Compaction)?;
         check_table(&table, file)?;
         let wanted = Verification::of_remote(&family.options);
         table.verify_checksums(READAHEAD_BYTES)?;

@@ -12,6 +12,7 @@ use ferrock_format::compaction_service::{
 };
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_options::{ColumnFamilyOptions, CompressionType};
+use ferrock_vfs::IoActivity;
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -177,7 +178,7 @@ pub fn result_of(
     };
     let mut files = Vec::new();
     for file in &output.files {
-        let table = family.table_cache.open_uncharged(&FileMetadata::from(file.clone()))?;
+        let table = family.table_cache.open_uncharged(&FileMetadata::from(file.clone()), IoActivity::Compaction)?;
         let mut described = CompactionServiceOutputFile {
             file_name: file_name::table(file.number),
             size_bytes: file.size_bytes,

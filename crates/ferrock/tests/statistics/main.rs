@@ -1,10 +1,12 @@
 //! Every ticker and histogram that is said to count does, in the scenario that it is about; no other one moves.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
+mod background;
+#[path = "../common/mod.rs"]
 mod common;
-#[path = "common/quiet.rs"]
+#[path = "../common/quiet.rs"]
 mod quiet;
-#[path = "common/workers.rs"]
+#[path = "../common/workers.rs"]
 mod workers;
 
 use common::threads::wait_until;
@@ -125,6 +127,7 @@ fn operations(counted: &Counted) {
         Ticker::CompactionKeyDropObsolete,
         Ticker::CompactionKeyDropRangeDel,
         Ticker::CompactionKeyDropUser,
+        Ticker::CompactionRangeDelDropObsolete,
     ];
     db.flush().unwrap();
     db.compact_range(None, None).unwrap();
@@ -132,6 +135,7 @@ fn operations(counted: &Counted) {
     let expected: usize = (0..500).map(|number| key(number).len() + 8 + value(number).len()).sum();
     let twice: usize = (0..4).map(|number| key(number).len() + 8 + value(number).len()).sum();
     assert_eq!(payload, (expected + twice) as u64);
+    assert_eq!(counted.of(Ticker::MemtableGarbageBytesAtFlush), twice as u64);
     assert_eq!(counted.of(Ticker::CompactionKeyDropUser), 50);
     let first = dropped.map(|ticker| counted.of(ticker));
     put_all(&db, 100..200);
@@ -563,9 +567,8 @@ fn ingestions(counted: &Counted) {
 #[test]
 fn what_is_said_to_count_counts_and_nothing_else() {
     let counted = Counted::new();
-    [operations, caches, levels, ages, failures, places, written_files, writers, remote, ingestions]
-        .iter()
-        .for_each(|scenario| scenario(&counted));
+    let own = [operations, caches, levels, ages, failures, places, written_files, writers, remote, ingestions];
+    own.iter().chain(&background::SCENARIOS).for_each(|scenario| scenario(&counted));
     let said: BTreeSet<Ticker> = Ticker::ALL.iter().copied().filter(|ticker| ticker.is_counted()).collect();
     let moved: BTreeSet<Ticker> = Ticker::ALL.iter().copied().filter(|ticker| counted.of(*ticker) > 0).collect();
     assert_eq!(moved.difference(&said).collect::<Vec<_>>(), Vec::<&Ticker>::new());
