@@ -13,7 +13,7 @@ pub enum StatsLevel {
     /// Times of operations, reads and syncs.
     #[default]
     ExceptDetailedTimers = 3,
-    /// The same: times of parts of an operation, as of compressing a block, are not counted yet.
+    /// Times of parts of operations: the reads of tables by lookups, scans and verifications.
     ExceptTimeForMutex = 4,
     /// The same.
     All = 5,

@@ -86,6 +86,13 @@ impl<'s> Recorder<'s> {
         self.level >= StatsLevel::ExceptDetailedTimers as u8
     }
 
+    /// True when times of parts of operations are counted.
+    #[inline]
+    #[must_use]
+    pub fn is_timing_parts(self) -> bool {
+        self.level > StatsLevel::ExceptDetailedTimers as u8
+    }
+
     /// Adds to a ticker.
     #[inline]
     pub fn add(self, ticker: Ticker, amount: u64) {

@@ -46,7 +46,7 @@ impl FileReads {
         }
         if let Some(took_us) = took_us {
             recorder.record(Histogram::SstReadMicros, took_us);
-            if let Some(histogram) = histogram_of(activity) {
+            if let Some(histogram) = histogram_of(activity, recorder.is_timing_parts()) {
                 recorder.record(histogram, took_us);
             }
             self.latency.iter().for_each(|latency| latency.add(took_us));
@@ -54,16 +54,16 @@ impl FileReads {
     }
 }
 
-/// The times of reads for some work.
-fn histogram_of(activity: IoActivity) -> Option<Histogram> {
+/// The times of reads for some work. Where `parts` of operations are not timed, those of jobs alone, as in RocksDB.
+fn histogram_of(activity: IoActivity, parts: bool) -> Option<Histogram> {
     match activity {
         // Most reads of a batch are made together, and have no time of their own.
         IoActivity::Unknown | IoActivity::MultiGet => None,
         IoActivity::Flush => Some(Histogram::FileReadFlushMicros),
         IoActivity::Compaction => Some(Histogram::FileReadCompactionMicros),
-        IoActivity::Get => Some(Histogram::FileReadGetMicros),
-        IoActivity::DbIterator => Some(Histogram::FileReadDbIteratorMicros),
-        IoActivity::VerifyDbChecksum => Some(Histogram::FileReadVerifyDbChecksumMicros),
+        IoActivity::Get => parts.then_some(Histogram::FileReadGetMicros),
+        IoActivity::DbIterator => parts.then_some(Histogram::FileReadDbIteratorMicros),
+        IoActivity::VerifyDbChecksum => parts.then_some(Histogram::FileReadVerifyDbChecksumMicros),
     }
 }
 

@@ -43,10 +43,9 @@ pub const KNOWN: &[(&str, &str)] = &[
     ("rocksdb.compact.write.bytes", PROPERTIES),
     ("rocksdb.compaction.key.drop.new", "RocksDB counts what a range deletion hides here, too"),
     ("rocksdb.compaction.key.drop.obsolete", "RocksDB counts a range deletion that goes here, too"),
-    ("rocksdb.compaction.range_del.drop.obsolete", NOT_COUNTED),
     ("rocksdb.compaction.times.cpu_micros, values", NOT_COUNTED),
-    ("rocksdb.file.read.compaction.micros, values", NOT_COUNTED),
-    ("rocksdb.file.read.flush.micros, values", NOT_COUNTED),
+    ("rocksdb.file.read.compaction.micros, values", READS),
+    ("rocksdb.file.read.flush.micros, values", READS),
     ("rocksdb.files.deleted.immediately", "every file of the directory, logs and OPTIONS files, too"),
     ("rocksdb.flush.memtable.memory.bytes, sum", ARENA),
     ("rocksdb.flush.memtable.total.data.size.bytes, sum", "keys and values; RocksDB adds their lengths"),
@@ -55,28 +54,27 @@ pub const KNOWN: &[(&str, &str)] = &[
     ("rocksdb.last.level.read.count", OF_TABLES),
     ("rocksdb.last.level.seek.data", NOT_COUNTED),
     ("rocksdb.last.level.seek.data.useful.no.filter", NOT_COUNTED),
-    ("rocksdb.memtable.garbage.bytes.at.flush", NOT_COUNTED),
-    ("rocksdb.memtable.payload.bytes.at.flush", "of all entries; RocksDB leaves out what the flush drops"),
-    ("rocksdb.multiget.io.batch.size, sum", NOT_COUNTED),
-    ("rocksdb.multiget.io.batch.size, values", NOT_COUNTED),
+    ("rocksdb.memtable.garbage.bytes.at.flush", EMPTY),
+    ("rocksdb.memtable.payload.bytes.at.flush", EMPTY),
+    ("rocksdb.multiget.io.batch.size, sum", BATCH_READS),
+    ("rocksdb.multiget.io.batch.size, values", BATCH_READS),
     ("rocksdb.no.file.opens", OPENS),
     ("rocksdb.non.last.level.read.bytes", OF_TABLES),
     ("rocksdb.non.last.level.read.count", OF_TABLES),
     ("rocksdb.non.last.level.seek.data", NOT_COUNTED),
     ("rocksdb.non.last.level.seek.data.useful.no.filter", NOT_COUNTED),
-    ("rocksdb.num.level.read.per.multiget, sum", NOT_COUNTED),
-    ("rocksdb.num.level.read.per.multiget, values", NOT_COUNTED),
-    ("rocksdb.num.sst.read.per.level, sum", NOT_COUNTED),
-    ("rocksdb.num.sst.read.per.level, values", NOT_COUNTED),
+    ("rocksdb.num.level.read.per.multiget, sum", ONE_BY_ONE),
+    ("rocksdb.num.level.read.per.multiget, values", ONE_BY_ONE),
+    ("rocksdb.num.sst.read.per.level, sum", ONE_BY_ONE),
+    ("rocksdb.num.sst.read.per.level, values", ONE_BY_ONE),
     ("rocksdb.number.iter.skip", STEPS),
     ("rocksdb.number.superversion_acquires", PINS),
     ("rocksdb.number.superversion_releases", PINS),
-    ("rocksdb.read.block.compaction.micros, values", NOT_COUNTED),
     ("rocksdb.read.block.get.micros, values", OPENS),
     ("rocksdb.read.num.merge_operands, sum", LOOKUPS),
     ("rocksdb.read.num.merge_operands, values", LOOKUPS),
-    ("rocksdb.sst.batch.size, sum", NOT_COUNTED),
-    ("rocksdb.sst.batch.size, values", NOT_COUNTED),
+    ("rocksdb.sst.batch.size, sum", ONE_BY_ONE),
+    ("rocksdb.sst.batch.size, values", ONE_BY_ONE),
     ("rocksdb.sst.read.micros, values", OF_TABLES),
     ("rocksdb.table.open.io.micros, values", OPENS),
     ("rocksdb.write.raw.block.micros, values", NOT_COUNTED),
@@ -84,15 +82,21 @@ pub const KNOWN: &[(&str, &str)] = &[
 
 const ARENA: &str = "memory of another arena";
 const BATCHES: &str = "each key of a batch looks its block up; RocksDB does so once for neighbours";
+const BATCH_READS: &str =
+    "of blocks of tables, all of which are in the cache here; RocksDB counts values of blob files, too";
+const EMPTY: &str = "RocksDB leaves out a flush that leaves no table";
 const FILTERS: &str = "where there are few files RocksDB asks the filters of those whose range lacks the key, too";
 const LOOKUPS: &str = "of lookups alone; RocksDB counts the merges of scans, too";
 const MEMORY: &str = "what blocks take in memory here, where blocks of an index are decoded";
 const NOT_COUNTED: &str = "not counted";
 const NUMBERS: &str = "numbers of files are given out in another order";
-const OF_TABLES: &str = "of blocks of tables; RocksDB counts the reads of opens and of blob files, too";
+const OF_TABLES: &str =
+    "of tables, the end of each at once; RocksDB counts the reads of blob files, too, and reads block by block";
+const ONE_BY_ONE: &str = "keys of a batch go through their tables one by one, in rounds of reads";
 const OPENS: &str = "a flush opens its table to check it, and then for readers";
 const PINNED: &str = "a database pins nothing by itself";
 const PINS: &str = "a read takes its thread's reference";
 const PROPERTIES: &str = "properties that RocksDB writes";
 const RANGES: &str = "RocksDB keeps the block of range deletions in the cache";
+const READS: &str = "the end of a table, and many blocks of a compaction, are one read; RocksDB reads block by block";
 const STEPS: &str = "an iterator passes hidden entries, and goes backward, in another way";

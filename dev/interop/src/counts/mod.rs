@@ -17,7 +17,7 @@ mod history;
 mod known;
 
 use crate::c_engine::CEngine;
-use crate::engine::{Engine, OpenMode, Outcome};
+use crate::engine::{Database, Engine, OpenMode, Outcome};
 use crate::runner::run_self;
 use crate::settings::Settings;
 use known::KNOWN;
@@ -25,6 +25,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
+use std::time::Duration;
 
 /// A count of both libraries.
 pub struct Count {
@@ -105,13 +106,12 @@ fn ask(library: &Path, directory: &Path) -> Outcome<Said> {
 /// The part of one library.
 pub fn play(directory: &Path, library: &Path) -> Outcome<Value> {
     let (db, options) = CEngine::load(library)?.open_counting(&directory.join("db"), &history::settings())?;
-    let mut db: Box<dyn crate::engine::Database> = Box::new(db);
+    let mut db: Box<dyn Database> = Box::new(db);
     history::play(&mut *db)?;
     let mut numbers = from_statistics(&options.statistics()?);
     for family in 0..db.families() {
         for name in history::PROPERTIES {
-            let value = db.property(family, &format!("rocksdb.{name}"))?;
-            let number = value.parse().map_err(|_| format!("{name} is no number: {value}"))?;
+            let number = settled(&*db, family, name)?;
             numbers.insert(format!("{name}, family {family}"), number);
         }
     }
@@ -119,6 +119,19 @@ pub fn play(directory: &Path, library: &Path) -> Outcome<Value> {
     // What was left to the log is recovered, for the events of that.
     CEngine::load(library)?.open(&directory.join("db"), OpenMode::ReadWrite, &Settings::default())?.close()?;
     Ok(json!({ "counts": numbers, "helpers": helpers::play(library)? }))
+}
+
+/// The property of a family; one that counts running jobs when these are over: a call returns before its job has ended.
+fn settled(db: &dyn Database, family: usize, name: &str) -> Outcome<u64> {
+    for _ in 0..1000 {
+        let value = db.property(family, &format!("rocksdb.{name}"))?;
+        let number = value.parse().map_err(|_| format!("{name} is no number: {value}"))?;
+        if number == 0 || !name.starts_with("num-running-") {
+            return Ok(number);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Err(format!("{name} does not become 0 within ten seconds"))
 }
 
 /// `NAME COUNT : 1` of tickers; `NAME P50 : .. COUNT : 1 SUM : 2` of histograms.
