@@ -76,7 +76,10 @@ pub use trace::TraceOptions;
 /// # Ok(())
 /// # }
 /// ```
-pub use ferrock_statistics as statistics;
+pub mod statistics {
+    pub use ferrock_statistics::*;
+    pub use ferrock_vfs::{IoMetric, IoStats};
+}
 
 /// For the measuring tools in `examples/`. No part of the interface.
 #[doc(hidden)]
