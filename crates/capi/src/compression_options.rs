@@ -167,6 +167,12 @@ c_functions! {
         unsafe { options.as_ref() }.map_or(0, |options| c_int::from(options.family.settings.blob_compression_type.as_u8()))
     }
 
+    /// The number of the compression of logs.
+    fn rocksdb_options_get_wal_compression(options: *mut rocksdb_options_t) -> c_int {
+        // SAFETY: the contract.
+        unsafe { options.as_ref() }.map_or(0, |options| c_int::from(options.db.wal_compression.as_u8()))
+    }
+
     /// The number of the compression of the bottommost level; 255 when it has none of its own.
     fn rocksdb_options_get_bottommost_compression(options: *mut rocksdb_options_t) -> c_int {
         // SAFETY: the contract.

@@ -352,9 +352,6 @@ kept_texts! {
     flag avoid_unnecessary_blocking_io:
         rocksdb_options_set_avoid_unnecessary_blocking_io(c_uchar),
         rocksdb_options_get_avoid_unnecessary_blocking_io(c_uchar);
-    names(COMPRESSIONS) wal_compression:
-        rocksdb_options_set_wal_compression(c_int),
-        rocksdb_options_get_wal_compression(c_int);
     flag dump_malloc_stats:
         rocksdb_options_set_dump_malloc_stats(c_uchar),
         rocksdb_options_get_dump_malloc_stats(c_uchar);
@@ -578,16 +575,6 @@ temperatures! {
 /// Numbers of C and the names that an OPTIONS file has for them.
 type Names = &'static [(c_int, &'static str)];
 
-const COMPRESSIONS: Names = &[
-    (0, "kNoCompression"),
-    (1, "kSnappyCompression"),
-    (2, "kZlibCompression"),
-    (3, "kBZip2Compression"),
-    (4, "kLZ4Compression"),
-    (5, "kLZ4HCCompression"),
-    (6, "kXpressCompression"),
-    (7, "kZSTD"),
-];
 const CACHE_TIERS: Names = &[(0, "kVolatileTier"), (1, "kVolatileCompressedTier"), (2, "kNonVolatileBlockTier")];
 
 /// How numbers are written in an OPTIONS file.

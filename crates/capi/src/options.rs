@@ -255,6 +255,14 @@ c_functions! {
         unsafe { set(options, OPTION, |options| kind.map(|kind| options.family.blob_compression_type = kind)) };
     }
 
+    /// Compression of logs: 0 none, 7 Zstandard. Another one is refused by the next open.
+    fn rocksdb_options_set_wal_compression(options: *mut rocksdb_options_t, kind: c_int) {
+        const OPTION: &str = "wal_compression";
+        let kind = compression_of(OPTION, kind);
+        // SAFETY: the contract.
+        unsafe { set(options, OPTION, |options| kind.map(|kind| options.db.wal_compression = kind)) };
+    }
+
     /// The cache of values in blob files; it stays the caller's, and may be that of blocks. Null: none.
     fn rocksdb_options_set_blob_cache(options: *mut rocksdb_options_t, cache: *mut rocksdb_cache_t) {
         // SAFETY: the contract.

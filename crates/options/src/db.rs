@@ -8,6 +8,7 @@ use ferrock_base::Temperature;
 use ferrock_base::option_enum;
 use ferrock_base::option_table;
 use ferrock_base::option_table::Violation;
+use ferrock_format::compression::CompressionType;
 use ferrock_format::log::WalRecoveryMode;
 use ferrock_vfs::MmapReads;
 use std::ops::{Deref, DerefMut};
@@ -79,6 +80,9 @@ option_table! {
         fixed wal_recovery_mode: WalRecoveryMode = WalRecoveryMode::PointInTimeRecovery;
         /// The log stays in the process until `flush_wal`; a process that dies loses it.
         fixed manual_wal_flush: bool = false;
+        /// Compression of the records of logs: `NoCompression`, or `Zstd`, which makes a frame of each write group.
+        /// Logs are read whatever this says; a change is that of logs begun after the next open.
+        fixed wal_compression: CompressionType = CompressionType::NoCompression;
         /// Reserve space for the log ahead of writing; off also turns off appending through a mapping.
         fixed allow_fallocate: bool = true;
         /// The temperature that logs are created with, a hint to the file system.
@@ -206,6 +210,20 @@ impl DbOptions {
                 name: "keep_log_file_num".to_owned(),
                 value: "0".to_owned(),
                 bound: "not a number of files: keep_log_file_num must be greater than 0".to_owned(),
+            });
+        }
+        let compression = self.settings.wal_compression;
+        if !matches!(compression, CompressionType::NoCompression | CompressionType::Zstd) {
+            violations.push(Violation {
+                name: "wal_compression".to_owned(),
+                value: compression.option_name().to_owned(),
+                bound: "no compression of logs: set kZSTD or kNoCompression".to_owned(),
+            });
+        } else if let Err(error) = compression.check_built() {
+            violations.push(Violation {
+                name: "wal_compression".to_owned(),
+                value: compression.option_name().to_owned(),
+                bound: error.message().to_owned(),
             });
         }
         violations

@@ -35,6 +35,7 @@ pub fn db_lines(options: &DbOptions) -> Vec<String> {
     for info in DbSettings::TABLE {
         let value = match info.name {
             "wal_recovery_mode" => (options.wal_recovery_mode as u8).to_string(),
+            "wal_compression" => options.wal_compression.as_u8().to_string(),
             name => shown(info, &options.settings.get(name).unwrap_or_default()),
         };
         lines.push(format!("Options.{}: {value}", info.name));

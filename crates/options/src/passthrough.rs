@@ -11,7 +11,6 @@
 
 use ferrock_base::option_table::{OptionValue, parse_integer};
 use ferrock_base::{Error, Result};
-use ferrock_format::compression::CompressionType;
 use ferrock_format::options_file::canonical_name;
 use ferrock_format::options_file::value::{NULL_OBJECT, parse_struct};
 use std::collections::BTreeMap;
@@ -69,7 +68,6 @@ pub const DB_OPTIONS: &[DefaultText] = &[
     ("use_direct_io_for_compaction_reads", "false"),
     ("use_fsync", "false"),
     ("verify_manifest_content_on_close", "false"),
-    ("wal_compression", "kNoCompression"),
     ("wal_filter", "nullptr"),
     ("write_thread_max_yield_usec", "100"),
     ("write_thread_slow_yield_usec", "3"),
@@ -346,7 +344,6 @@ fn is_value(name: &str, text: &str, default: &str) -> bool {
     let is_one_of = |names: &[&str]| names.contains(&text);
     match name {
         "lowest_used_cache_tier" => is_one_of(&["kVolatileTier", "kVolatileCompressedTier", "kNonVolatileBlockTier"]),
-        "wal_compression" => CompressionType::parse_option(text).is_some(),
         _ if default.starts_with('{') => parse_struct(text).is_ok(),
         _ if bool::parse_option(default).is_some() && default.len() > 1 => bool::parse_option(text).is_some(),
         _ if default.parse::<i64>().is_ok() => parse_integer(text).is_some(),

@@ -121,6 +121,7 @@ fn settings(random: &mut Random) -> Settings {
         text("WAL_ttl_seconds", "1000000"),
         text("WAL_size_limit_MB", if random.percent(50) { "1000" } else { "0" }),
         text("avoid_flush_during_recovery", if random.percent(50) { "true" } else { "false" }),
+        text("wal_compression", if random.percent(40) { "kZSTD" } else { "kNoCompression" }),
     ];
     Settings { db, families: vec![FamilySettings::default(), FamilySettings::default()] }
 }

@@ -49,6 +49,7 @@ use arc_swap::ArcSwap;
 use ferrock_base::byte_text::canonical;
 use ferrock_base::random::Random;
 use ferrock_base::{Comparator, Error, FileNumber, Result, SequenceNumber};
+use ferrock_format::compression::CompressionType;
 use ferrock_format::{current_file, file_name, unique_id};
 use ferrock_options::{RemovalPlace, combinations, db_path, dump, observe_files};
 use ferrock_table::TableBlockCache;
@@ -442,6 +443,7 @@ impl Opener {
             manual_flush: self.options.manual_wal_flush,
             allow_fallocate: self.options.allow_fallocate,
             bytes_per_sync: self.options.wal_bytes_per_sync,
+            compress: self.options.wal_compression != CompressionType::NoCompression,
             temperature: self.options.wal_write_temperature,
             expected_bytes: self.families.first().map_or(0, |(_, options)| options.write_buffer_size as u64 * 11 / 10),
         };

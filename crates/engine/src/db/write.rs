@@ -23,7 +23,8 @@ use crate::write::queue::{LeaderGuard, Member, Role};
 use crate::write::request::{PreWriteCheck, WriteExtra, WriteGroup, WriteRequest};
 use crate::write::timer::GroupTimer;
 use ferrock_base::{Error, ErrorKind, Result, SequenceNumber};
-use ferrock_format::log;
+use ferrock_format::compression::CompressionType;
+use ferrock_format::log::{self, MAX_COMPRESSED_RECORD_BYTES};
 use ferrock_format::write_batch::{Record, WriteBatch};
 use ferrock_memtable::MemTable;
 use ferrock_options::WriteBufferManager;
@@ -80,6 +81,9 @@ fn write_from(core: &DbCore, batch: WriteBatch, extra: Option<Arc<WriteExtra>>, 
     if options.rate_limiter_priority.is_some() {
         check_rate_limiter_priority(core, options)?;
     }
+    if request.byte_size() > MAX_COMPRESSED_RECORD_BYTES && !options.disable_wal {
+        check_record_limit(core, request.byte_size())?;
+    }
     if let WriteRequest::Batch { batch, checked, .. } = &mut request {
         *checked = check_batch(core, batch, options)?;
         core.tracer.write(batch);
@@ -117,6 +121,20 @@ fn check_rate_limiter_priority(core: &DbCore, options: &WriteOptions) -> Result<
         ));
     }
     Ok(())
+}
+
+/// Refuses a batch that is too large for a record of a compressed log.
+#[cold]
+fn check_record_limit(core: &DbCore, batch_bytes: usize) -> Result<()> {
+    let compression = core.options.load().wal_compression;
+    if compression == CompressionType::NoCompression {
+        return Ok(());
+    }
+    Err(Error::invalid_argument(format!(
+        "a batch of {batch_bytes} bytes for a log with wal_compression {}, which takes {MAX_COMPRESSED_RECORD_BYTES} at \
+         most; write smaller batches, or open with wal_compression kNoCompression",
+        compression.option_name()
+    )))
 }
 
 /// Waits for the rate limiter, for what is about to go into the log. A leader holds no lock: what waits behind it are
@@ -227,6 +245,8 @@ fn lead(core: &DbCore, guard: LeaderGuard<'_, WriteRequest, WriteGroup>, mut req
         request.byte_size()
     } else {
         let bound = usize::try_from(db_options.max_write_batch_group_size_bytes).unwrap_or(usize::MAX);
+        // A group is one record of the log.
+        let bound = bound.min(MAX_COMPRESSED_RECORD_BYTES);
         collect_group(&guard, request.byte_size(), bound, &options, families.generation(), &mut members)
     };
     if let Some(own) = own.take_if(|_| request.is_empty()) {

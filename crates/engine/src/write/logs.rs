@@ -291,6 +291,7 @@ mod tests {
             manual_flush: false,
             allow_fallocate: false,
             bytes_per_sync: 0,
+            compress: false,
             temperature: Temperature::Unknown,
             expected_bytes: 0,
         };
@@ -370,6 +371,7 @@ mod tests {
             manual_flush: true,
             allow_fallocate: false,
             bytes_per_sync: 0,
+            compress: false,
             temperature: Temperature::Unknown,
             expected_bytes: 0,
         };

@@ -21,6 +21,7 @@
 //!   behind it. Log data means nothing to other readers.
 
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber, Temperature};
+use ferrock_format::compression::zstd_frame_compress;
 use ferrock_format::log::{HeaderFamily, LogWriter};
 use ferrock_format::write_batch::{HEADER_SIZE_BYTES, Record, WriteBatch, WriteBatchRef};
 use ferrock_tree::places::FilePlaces;
@@ -63,6 +64,8 @@ pub(crate) struct WalOptions {
     /// Reserve space and append through a mapping.
     pub(crate) allow_fallocate: bool,
     pub(crate) bytes_per_sync: u64,
+    /// Records are written as Zstandard frames.
+    pub(crate) compress: bool,
     /// A hint to the file system.
     pub(crate) temperature: Temperature,
     /// Bytes that a log is expected to reach: what to reserve.
@@ -76,8 +79,33 @@ pub(super) struct OpenLog {
     writer: LogWriter,
     /// Records encoded and not yet handed to the file.
     pending: Vec<u8>,
+    /// Where records are compressed; `None`: they are not. Memory of one record is kept for the next.
+    frame: Option<Frame>,
     is_synced: bool,
     has_failed: bool,
+}
+
+/// A record on its way into a compressed log.
+#[derive(Debug, Default)]
+struct Frame {
+    plain: Vec<u8>,
+    compressed: Vec<u8>,
+}
+
+/// Memory that a [`Frame`] keeps from one record to the next.
+const MOST_KEPT_FRAME_BYTES: usize = 1 << 20;
+
+impl Frame {
+    /// The frame of a record that is made of `parts`.
+    fn make(&mut self, parts: &[&[u8]]) -> Result<&[u8]> {
+        for buffer in [&mut self.plain, &mut self.compressed] {
+            buffer.clear();
+            buffer.shrink_to(MOST_KEPT_FRAME_BYTES);
+        }
+        parts.iter().for_each(|part| self.plain.extend_from_slice(part));
+        zstd_frame_compress(&self.plain, &mut self.compressed)?;
+        Ok(&self.compressed)
+    }
 }
 
 impl OpenLog {
@@ -92,6 +120,21 @@ impl OpenLog {
         }
         let what = format!("log {:06} failed earlier and takes no more records", self.number.0);
         Err(Error::new(ferrock_base::ErrorKind::Io, what))
+    }
+
+    /// Encodes a record made of `parts` into what waits for the file. The first one of a compressed log brings the
+    /// record that says so before it: a log without records stays empty.
+    fn encode(&mut self, parts: &[&[u8]]) -> Result<()> {
+        let Some(frame) = &mut self.frame else {
+            self.writer.encode_record(parts, &mut self.pending);
+            return Ok(());
+        };
+        let payload = frame.make(parts)?;
+        if self.file.size() == 0 && self.pending.is_empty() {
+            self.writer.encode_set_zstd_compression(&mut self.pending);
+        }
+        self.writer.encode_record(&[payload], &mut self.pending);
+        Ok(())
     }
 
     pub(super) fn flush(&mut self) -> Result<()> {
@@ -149,6 +192,7 @@ impl LogMaker {
             file: self.file_system.create_writable(&self.places.log(number), &options)?,
             writer: LogWriter::new(number, HeaderFamily::Legacy),
             pending: Vec::new(),
+            frame: self.options.compress.then(Frame::default),
             is_synced: false,
             has_failed: false,
         })
@@ -284,9 +328,10 @@ impl Wal {
         log.check()?;
         log.is_synced = false;
         if needs_follow {
-            log.writer.encode_record(&[&follow_record(first, last_logged)?], &mut log.pending);
+            log.encode(&[&follow_record(first, last_logged)?])?;
         }
-        log.writer.encode_record(parts, &mut log.pending);
+        // A follow record that waits alone must not go out: nothing comes behind it.
+        log.encode(parts).inspect_err(|_| log.has_failed = true)?;
         self.last_logged = SequenceNumber(first.plus(u64::from(count)).0 - 1).max(last_logged);
         if self.manual_flush {
             return Ok(());
@@ -304,8 +349,7 @@ impl Wal {
         let Some(log) = &mut self.current else { return Err(no_log()) };
         log.check()?;
         log.is_synced = false;
-        log.writer.encode_record(&[&follow_record(next, last_logged)?], &mut log.pending);
-        Ok(())
+        log.encode(&[&follow_record(next, last_logged)?])
     }
 
     /// Bytes of records of the current log that wait for a flush.

@@ -10,11 +10,16 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const DIRECTORY: &str = "FERROCK_KILLED_WRITER_DIRECTORY";
+/// "1" in the writer whose logs are compressed.
+const COMPRESSES: &str = "FERROCK_KILLED_WRITER_COMPRESSES";
 const ROUNDS: u64 = 20;
 
 fn options() -> DbOptions {
     let mut options = DbOptions::default();
     options.create_if_missing = true;
+    if std::env::var(COMPRESSES).is_ok_and(|text| text == "1") {
+        options.wal_compression = ferrock::options::CompressionType::Zstd;
+    }
     options
 }
 
@@ -50,7 +55,7 @@ fn a_killed_writer_loses_nothing_it_was_told_is_written() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("db");
         // The moment of the kill is what varies.
-        let writer = Writer { test: "killed::killed_writer", seed: 0, records: 1 };
+        let writer = Writer { test: "killed::killed_writer", seed: round, records: 1 };
         let acknowledged = writer.kill(&path, Duration::from_micros(round * 7919 % 97 * 700));
         records += acknowledged;
         for mode in WalRecoveryMode::ALL {
@@ -164,6 +169,7 @@ impl Writer {
             .args(["--exact", self.test, "--nocapture"])
             .env(DIRECTORY, path)
             .env(SYNCED_SEED, self.seed.to_string())
+            .env(COMPRESSES, if self.seed % 4 > 1 { "1" } else { "0" })
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()

@@ -6,6 +6,7 @@
 //! points.rs     clones of the files at every operation, opened and compared with the history
 //! one_record.rs what a flush or a drop lets go of, and a crash or a full disk in its middle
 //! damaged_logs.rs bits, sectors and ends of logs that are lost
+//! compressed_logs.rs  the ends of logs with wal_compression
 //! flipped_bits.rs  any log that is still needed, for absolute consistency
 //! killed.rs     a process that dies by SIGKILL while it appends to its log
 //! ../common/workers.rs  compactions that another process would run
@@ -15,6 +16,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 #![allow(clippy::disallowed_methods, reason = "a test starts processes, waits, and copies directories")]
 
+mod compressed_logs;
 mod damaged_logs;
 mod flipped_bits;
 #[cfg(unix)]

@@ -91,6 +91,7 @@ pub struct Draw {
     atomicity: Atomicity,
     /// Logs that nothing needs go to an archive.
     keeps_logs: bool,
+    compresses_logs: bool,
 }
 
 /// Whether all families become durable together, and whether that is all that keeps them together.
@@ -195,6 +196,7 @@ impl Draw {
                 _ => Atomicity::Forced,
             },
             keeps_logs: one_of(&[0, 0, 1]) == 1,
+            compresses_logs: one_of(&[0, 0, 1]) == 1,
         };
         if !draw.atomicity.is_logged() {
             (draw.has_unlogged_family, draw.is_single_family) = (false, false);
@@ -220,6 +222,9 @@ pub fn options(file_system: &MemoryFileSystem, seed: u64) -> DbOptions {
     options.max_total_wal_size = draw.max_total_wal_size;
     options.db_write_buffer_size = draw.db_write_buffer_size;
     options.manual_wal_flush = draw.manual_wal_flush;
+    if draw.compresses_logs {
+        options.wal_compression = ferrock::options::CompressionType::Zstd;
+    }
     options.avoid_flush_during_recovery = draw.avoid_flush_during_recovery;
     options.atomic_flush = matches!(draw.atomicity, Atomicity::LoggedAndFlushed | Atomicity::Flushed);
     options.wal_ttl_seconds = if draw.keeps_logs { 50 } else { 0 };

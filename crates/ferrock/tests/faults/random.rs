@@ -111,6 +111,9 @@ fn options(seed: u64, file_system: Arc<dyn FileSystem>) -> DbOptions {
     options.max_manifest_space_amp_pct = 0;
     options.avoid_flush_during_recovery = seed % 4 == 1;
     options.manual_wal_flush = seed % 7 == 3;
+    if seed % 3 == 1 {
+        options.wal_compression = ferrock::options::CompressionType::Zstd;
+    }
     options.atomic_flush = seed % 5 == 3;
     options.allow_fallocate = seed % 5 != 2;
     // Logs, or tables, beside the other files.

@@ -37,6 +37,7 @@ pub const DATABASE: &[&str] = &[
     "atomic_flush=true",
     "avoid_flush_during_recovery=true",
     "manual_wal_flush=true",
+    "wal_compression=kZSTD",
     "rate_limiter=reads",
     "rate_limiter=writes",
     "rate_limiter=all",

@@ -34,6 +34,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("WAL_size_limit_MB", Effect::Elsewhere("tests/updates/archive.rs", "the_newest_logs_stay_within_the_size")),
     ("wal_recovery_mode", Shown(wal_recovery_mode)),
     ("manual_wal_flush", Shown(manual_wal_flush)),
+    ("wal_compression", Shown(wal_compression)),
     ("allow_fallocate", Shown(|| files::asked("allow_fallocate", ["true", "false"], "log: "))),
     ("max_manifest_file_size", Shown(|| manifests("max_manifest_file_size", "max_manifest_space_amp_pct"))),
     ("max_manifest_space_amp_pct", Shown(|| manifests("max_manifest_space_amp_pct", "max_manifest_file_size"))),
@@ -271,6 +272,15 @@ fn manual_wal_flush() {
         (before, log_bytes(&setup) > 0)
     });
     assert_eq!(written, [(true, true), (false, true)]);
+}
+
+fn wal_compression() {
+    let [plain, compressed] = differs("wal_compression", ["kNoCompression", "kZSTD"], |setup| {
+        let db = setup.open();
+        db.put(b"key", &[b'v'; 10_000]).unwrap();
+        log_bytes(&setup)
+    });
+    assert!(plain > 10_000 && compressed < 1000, "{plain}, {compressed}");
 }
 
 fn manifests(name: &str, other: &str) {

@@ -62,6 +62,9 @@ fn run(seed: u64) -> Outcome {
     let mut options = keeping_on(Arc::new(memory.clone()), TTL_SECONDS);
     options.components.clock = Some(clock.clone() as Arc<dyn Clock>);
     options.manual_wal_flush = seed % 3 == 1;
+    if seed % 7 < 3 {
+        options.wal_compression = ferrock::options::CompressionType::Zstd;
+    }
     options.avoid_flush_during_recovery = seed % 4 == 2;
     if seed % 5 == 3 {
         options.wal_dir = "/logs".to_owned();

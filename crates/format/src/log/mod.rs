@@ -58,6 +58,9 @@ pub fn legacy_size_bytes(record_bytes: usize) -> usize {
     record_bytes.saturating_add(LEGACY_HEADER_SIZE_BYTES * fragments)
 }
 
+/// Longest record of a compressed log. A frame of a few bytes can claim to hold gigabytes, so there must be a limit.
+pub const MAX_COMPRESSED_RECORD_BYTES: usize = 1 << 30;
+
 /// Bit of a record type that lets readers skip the record if they do not know the type.
 const IGNORABLE_TYPE_MASK: u8 = 0x80;
 /// The only compression a log can have.

@@ -21,7 +21,9 @@
 
 use super::physical::{BlockSource, Physical, PhysicalReader};
 use super::special::LogDescription;
-use super::{IGNORABLE_TYPE_MASK, PredecessorWalInfo, TimestampSize, WalRecoveryMode, record_type};
+use super::{
+    IGNORABLE_TYPE_MASK, MAX_COMPRESSED_RECORD_BYTES, PredecessorWalInfo, TimestampSize, WalRecoveryMode, record_type,
+};
 use crate::compression::zstd_frame_decompress;
 use ferrock_base::{ErrorKind, FileNumber, Result};
 use std::borrow::Cow;
@@ -54,9 +56,6 @@ pub enum LogEvent<'a> {
     End,
 }
 
-/// Longest record taken from a compressed log, unless set otherwise.
-const DEFAULT_RECORD_LIMIT_BYTES: usize = 1 << 30;
-
 /// Reads the records of one log file.
 pub struct LogReader<S> {
     physical: PhysicalReader<S>,
@@ -86,7 +85,7 @@ impl<S: BlockSource> LogReader<S> {
         Self {
             physical: PhysicalReader::new(source, log_number),
             mode,
-            record_limit_bytes: DEFAULT_RECORD_LIMIT_BYTES,
+            record_limit_bytes: MAX_COMPRESSED_RECORD_BYTES,
             fragments_start: None,
             fragments: Vec::new(),
             last_record_end: 0,
