@@ -22,6 +22,7 @@ use super::{
     WalRecoveryMode,
 };
 use ferrock_base::option_table::Adjustment;
+use ferrock_format::compression::CompressionType;
 use std::fmt::Display;
 
 /// Replaces `value` when it is not `used`, and tells it.
@@ -55,7 +56,15 @@ impl DbOptions {
         {
             self.passthrough.keep(DB_OPTIONS, "recycle_log_file_num", "0");
         }
-        self.settings.bring_into_bounds()
+        let mut adjusted = self.settings.bring_into_bounds();
+        let compression = &mut self.settings.wal_compression;
+        if !matches!(*compression, CompressionType::NoCompression | CompressionType::Zstd) {
+            let bound = "no compression of logs, which is kZSTD".to_owned();
+            let used = CompressionType::NoCompression;
+            adjusted.push(Adjustment::new("wal_compression", &compression.option_name(), bound, &used.option_name()));
+            *compression = used;
+        }
+        adjusted
     }
 }
 

@@ -12,11 +12,12 @@
 //! `FERROCK_DAMAGE_SEEDS=n` runs more.
 
 use crate::model::{Changes, Contents, Op, contents_after, difference};
-use ferrock::options::WalRecoveryMode;
+use ferrock::options::{CompressionType, WalRecoveryMode};
 use ferrock::{ColumnFamilyOptions, Db, DbOptions, ReadOptions, WriteBatch, WriteOptions};
 use ferrock_base::merge::StringAppend;
 use ferrock_base::random::Random;
 use ferrock_base::{FileNumber, SequenceNumber};
+use ferrock_format::compression::zstd_frame_decompress;
 use ferrock_format::log::{HeaderFamily, LogWriter};
 use ferrock_format::write_batch::{Record, WriteBatchRef};
 use ferrock_vfs::{CrashPolicy, FileSystem, MemoryFileSystem, read_file, write_file_synced};
@@ -61,7 +62,11 @@ fn logs(files: &MemoryFileSystem) -> Vec<String> {
 fn make(random: &mut Random) -> MemoryFileSystem {
     let files = MemoryFileSystem::new();
     files.create_dir_all(Path::new("/data")).unwrap();
-    let db = open(options(&files)).unwrap();
+    let mut options = options(&files);
+    if random.one_in(3) {
+        options.wal_compression = CompressionType::Zstd;
+    }
+    let db = open(options).unwrap();
     // Three memtables of one family would be flushed while the files are cloned.
     db.pause_background_work().unwrap();
     let families = db.column_families();
@@ -98,12 +103,15 @@ fn make(random: &mut Random) -> MemoryFileSystem {
 /// A record of a log: where its fragments lie, and what it does.
 struct Logged {
     log: usize,
+    /// It says that those behind it are compressed.
+    is_compression: bool,
     fragments: Vec<Range<usize>>,
     changes: Changes,
 }
 
 fn parse_log(log: usize, bytes: &[u8], into: &mut Vec<Logged>) {
     let (mut position, mut fragments, mut payload) = (0, Vec::new(), Vec::new());
+    let mut is_compressed = false;
     while position + HEADER <= bytes.len() {
         let left = BLOCK - position % BLOCK;
         let header = &bytes[position..position + HEADER];
@@ -116,10 +124,16 @@ fn parse_log(log: usize, bytes: &[u8], into: &mut Vec<Logged>) {
         fragments.push(position..end);
         payload.extend_from_slice(&bytes[position + HEADER..end]);
         position = end;
-        // Full or Last.
-        if matches!(header[6], 1 | 4) {
-            let changes = changes(&payload);
-            into.push(Logged { log, fragments: std::mem::take(&mut fragments), changes });
+        // Full, Last, or what says that the log is compressed.
+        if matches!(header[6], 1 | 4 | 9) {
+            let is_compression = header[6] == 9;
+            let changes = match (is_compression, is_compressed) {
+                (true, _) => Changes::new(),
+                (false, true) => changes(&zstd_frame_decompress(&payload, 1 << 20).unwrap()),
+                (false, false) => changes(&payload),
+            };
+            is_compressed |= is_compression;
+            into.push(Logged { log, is_compression, fragments: std::mem::take(&mut fragments), changes });
             payload.clear();
         }
     }
@@ -206,7 +220,11 @@ fn lost(records: &[Logged], damages: &[Damage]) -> Vec<bool> {
         hit.iter()
             .any(|(own, start)| *own == log && start / BLOCK == fragment.start / BLOCK && *start <= fragment.start)
     };
-    records.iter().map(|record| record.fragments.iter().any(|fragment| is_lost(record.log, fragment))).collect()
+    let is_hit = |record: &Logged| record.fragments.iter().any(|fragment| is_lost(record.log, fragment));
+    // Without it the rest of a log means nothing.
+    let unreadable: Vec<usize> =
+        records.iter().filter(|record| record.is_compression && is_hit(record)).map(|record| record.log).collect();
+    records.iter().map(|record| unreadable.contains(&record.log) || is_hit(record)).collect()
 }
 
 type Found = BTreeMap<u32, Contents>;

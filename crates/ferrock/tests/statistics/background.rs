@@ -3,9 +3,9 @@
 use super::common::threads::wait_until;
 use super::common::{in_memory, key, open_default, options_on};
 use super::{Counted, block_family, put_all, value};
-use ferrock::{Db, DbOptions, ReadOptions, WriteBatch, WriteOptions};
 use ferrock::options::{CompressionType, SstFileManager, SstFileManagerOptions};
 use ferrock::statistics::{Histogram, IoMetric, IoStats, PerfLevel, Ticker};
+use ferrock::{Db, DbOptions, ReadOptions, WriteBatch, WriteOptions};
 use ferrock_vfs::{Fault, FaultInjectionFileSystem, FaultRule, MemoryFileSystem, OperationKind};
 use std::sync::Arc;
 
