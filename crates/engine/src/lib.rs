@@ -76,10 +76,7 @@ pub use trace::TraceOptions;
 /// # Ok(())
 /// # }
 /// ```
-pub mod statistics {
-    pub use ferrock_statistics::*;
-    pub use ferrock_vfs::{IoMetric, IoStats};
-}
+pub use ferrock_statistics as statistics;
 
 /// For the measuring tools in `examples/`. No part of the interface.
 #[doc(hidden)]

@@ -6,7 +6,6 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::io_stats::{self, IoMetric};
 use crate::options::WritePurpose;
 use crate::ranges::{ReadClass, ReadLabel};
 
@@ -77,7 +76,6 @@ impl IoCounters {
     pub(crate) fn reads_of_ring(&self, reads: u64, bytes: u64) {
         self.read_requests.add(reads);
         self.read_bytes.add(bytes);
-        io_stats::add(IoMetric::BytesRead, bytes);
     }
 
     /// Counts a request that goes to the device, or to the page cache before it.
@@ -162,7 +160,6 @@ impl IoCounters {
         let counters = &self.purposes[purpose.index()];
         counters.append_requests.add(1);
         counters.append_bytes.add(bytes);
-        io_stats::add(IoMetric::BytesWritten, bytes);
     }
 
     pub(crate) fn write(&self, purpose: WritePurpose, bytes: u64) {

@@ -21,7 +21,6 @@ mod fault;
 mod file;
 mod file_system;
 mod idle_cpus;
-mod io_stats;
 mod limited;
 mod memory;
 mod mmap_reads;
@@ -45,7 +44,6 @@ pub use fault::{Fault, FaultInjectionFileSystem, FaultRule, FaultRuleId, Operati
 pub use file::{FileLock, RandomAccessFile, SequentialFile, WritableFile};
 pub use file_system::FileSystem;
 pub use idle_cpus::idle_cpus;
-pub use io_stats::{IoMetric, IoStats};
 pub use limited::limited;
 pub use memory::{CrashPolicy, LoggedRead, MemoryFileSystem, OperationHook};
 pub use mmap_reads::MmapReads;

@@ -3,9 +3,9 @@
 use super::common::threads::wait_until;
 use super::common::{in_memory, key, open_default, options_on};
 use super::{Counted, block_family, put_all, value};
+use ferrock::ReadOptions;
 use ferrock::options::{CompressionType, SstFileManager, SstFileManagerOptions};
-use ferrock::statistics::{Histogram, IoMetric, IoStats, PerfLevel, Ticker};
-use ferrock::{Db, DbOptions, ReadOptions, WriteBatch, WriteOptions};
+use ferrock::statistics::{Histogram, Ticker};
 use ferrock_vfs::{Fault, FaultInjectionFileSystem, FaultRule, MemoryFileSystem, OperationKind};
 use std::sync::Arc;
 
@@ -113,40 +113,4 @@ fn reads_by_work(counted: &Counted) {
     let verify = added(&|| db.verify_checksum().unwrap());
     assert_eq!([verify[0], verify[1], verify[2], verify[3], verify[5], verify[6]], [0; 6]);
     assert!(verify[4] > 0);
-}
-
-#[test]
-fn a_thread_knows_what_its_files_cost() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut options = DbOptions::default();
-    options.create_if_missing = true;
-    let mut family = block_family();
-    family.table.no_block_cache = true;
-    let db = Db::open_cf(directory.path(), options, vec![("default".to_owned(), family)]).unwrap().0;
-    let cost = |level: PerfLevel, work: &dyn Fn()| {
-        level.set_of_thread();
-        IoStats::reset_thread();
-        work();
-        let cost = IoStats::of_thread();
-        PerfLevel::Disable.set_of_thread();
-        IoMetric::ALL.map(|metric| cost.get(metric))
-    };
-    let synced = WriteOptions { sync: true, ..WriteOptions::default() };
-    let put = || {
-        let mut batch = WriteBatch::new();
-        batch.put(&key(1), &[7; 1000]).unwrap();
-        db.write(batch, &synced).unwrap();
-    };
-    assert_eq!(cost(PerfLevel::Disable, &put), [0; 6]);
-    let [written, read, open, write, _, fsync] = cost(PerfLevel::EnableCount, &put);
-    assert!((1000..1100).contains(&written), "{written}");
-    assert_eq!([read, open, write, fsync], [0; 4]);
-    let [_, _, _, write, _, fsync] = cost(PerfLevel::EnableTime, &put);
-    assert!(write + fsync > 0);
-    db.flush().unwrap();
-    let get = || assert!(db.get(&key(1)).unwrap().is_some());
-    let [written, read, ..] = cost(PerfLevel::EnableCount, &get);
-    assert!(written == 0 && (15..1100).contains(&read), "one compressed block: {read}");
-    let before = cost(PerfLevel::EnableTime, &|| (0..200).for_each(|_| get()))[4];
-    assert!(before > 0, "two hundred reads take a microsecond");
 }

@@ -10,7 +10,6 @@ use ferrock_base::{Error, Result};
 use super::node::FileNode;
 use super::{MemoryFileSystem, name};
 use crate::file::{FileLock, RandomAccessFile, SequentialFile, WritableFile};
-use crate::io_stats::{IoMetric, IoTimer};
 use crate::options::{RandomAccessOptions, WritableOptions};
 use crate::ranges::{ReadClass, ReadLabel, ReadLayer};
 use crate::rate_limiter::{IoKind, IoPriority, RateLimiter, limiter_of};
@@ -214,7 +213,6 @@ impl WritableFile for MemoryWritableFile {
 
     fn sync(&mut self) -> Result<()> {
         self.flush()?;
-        let _timer = IoTimer::start(IoMetric::FsyncNanos);
         self.file_system.begin(&self.path, "sync", || format!("sync {}", name(&self.path)))?;
         self.file_system.shared.layer.counters().sync(self.options.purpose);
         self.node.sync();

@@ -46,7 +46,6 @@ use ferrock_base::{Error, Result};
 use crate::counters::IoCounters;
 use crate::file::{FileLock, RandomAccessFile, SequentialFile, WritableFile};
 use crate::file_system::FileSystem;
-use crate::io_stats::{IoMetric, IoTimer};
 use crate::options::{RandomAccessOptions, SequentialOptions, WritableOptions};
 use crate::ranges::{Backend, ReadLayer};
 use crate::util::io_error;
@@ -141,7 +140,6 @@ impl PosixFileSystem {
         if options.direct {
             device::request_direct(&mut open);
         }
-        let _timer = IoTimer::start(IoMetric::OpenNanos);
         let file = retry(|| open.open(path)).map_err(|error| device::open_error(what, path, error, options.direct))?;
         device::finish_open(&file, path, options.direct)?;
         self.counters.create(options.purpose);
@@ -153,14 +151,12 @@ impl PosixFileSystem {
 impl FileSystem for PosixFileSystem {
     fn open_random_access(&self, path: &Path, options: &RandomAccessOptions) -> Result<Arc<dyn RandomAccessFile>> {
         self.check_backend()?;
-        let _timer = IoTimer::start(IoMetric::OpenNanos);
         self.counters.open();
         read::open_random_access(path, options, Arc::clone(&self.layer))
     }
 
     fn open_sequential(&self, path: &Path, options: &SequentialOptions) -> Result<Box<dyn SequentialFile>> {
         self.check_backend()?;
-        let _timer = IoTimer::start(IoMetric::OpenNanos);
         self.counters.open();
         read::open_sequential(path, options, Arc::clone(&self.counters))
     }

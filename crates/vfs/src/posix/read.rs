@@ -17,7 +17,6 @@ use super::retry::retry;
 use crate::aligned::AlignedBuffer;
 use crate::counters::IoCounters;
 use crate::file::{RandomAccessFile, SequentialFile};
-use crate::io_stats::{IoMetric, IoTimer};
 use crate::options::{RandomAccessOptions, SequentialOptions};
 use crate::ranges::{Descriptor, ReadClass, ReadLabel, ReadLayer};
 use crate::util::io_error;
@@ -110,7 +109,6 @@ fn read_bounced(file: &File, offset: u64, buffer: &mut [u8], unit: usize, calls:
 
 impl RandomAccessFile for PosixRandomAccessFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8], label: ReadLabel) -> Result<usize> {
-        let _timer = IoTimer::start(IoMetric::ReadNanos);
         let mut calls = 0;
         let outcome = match self.alignment {
             // A short read from the page cache may end anywhere, so the unit is one byte.
@@ -287,7 +285,6 @@ struct PosixSequentialFile {
 
 impl SequentialFile for PosixSequentialFile {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
-        let _timer = IoTimer::start(IoMetric::ReadNanos);
         let mut filled = 0;
         let mut calls = 0;
         while filled < buffer.len() {
@@ -342,7 +339,6 @@ struct DirectSequentialFile {
 
 impl SequentialFile for DirectSequentialFile {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
-        let _timer = IoTimer::start(IoMetric::ReadNanos);
         let mut copied = 0;
         let mut calls = 0;
         while copied < buffer.len() {

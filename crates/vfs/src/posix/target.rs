@@ -31,7 +31,6 @@ use super::log_blocks::{HEADER_BYTES, LOG_BLOCK_BYTES, left_of};
 use super::reserved;
 use super::retry::retry;
 use crate::counters::IoCounters;
-use crate::io_stats::{IoMetric, IoTimer};
 use crate::options::{WritableOptions, WritePurpose};
 use crate::rate_limiter::{IoKind, IoPriority, RateLimiter, limiter_of};
 use crate::util::io_error;
@@ -163,7 +162,6 @@ impl Target {
 
     /// Writes at `offset` and moves `position` to the end of what was written.
     fn write_all(&mut self, offset: u64, data: &[u8]) -> Result<()> {
-        let _timer = IoTimer::start(IoMetric::WriteNanos);
         let mut written = 0;
         while written < data.len() {
             let at = offset + written as u64;
@@ -269,7 +267,6 @@ impl Target {
     /// Makes written bytes and the size durable. Pages dirtied through a mapping of this file are written as well:
     /// Linux, the only place where windows are mapped, finds them by the file and not by the mapping.
     pub(super) fn sync(&mut self) -> Result<()> {
-        let _timer = IoTimer::start(IoMetric::FsyncNanos);
         self.counters.sync(self.purpose);
         let synced = if self.size_changed { retry(|| self.file.sync_all()) } else { retry(|| self.file.sync_data()) };
         synced.map_err(|error| self.error("sync", error))?;

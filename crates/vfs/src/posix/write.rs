@@ -20,7 +20,6 @@ use super::next_window::WindowThread;
 use super::target::Target;
 use super::window::MappedAppend;
 use crate::file::WritableFile;
-use crate::io_stats::{IoMetric, IoTimer};
 use crate::options::WritableOptions;
 use crate::rate_limiter::{IoPriority, RateLimiter};
 
@@ -139,7 +138,6 @@ impl WritableFile for PosixWritableFile {
         if data.is_empty() {
             return Ok(());
         }
-        let _timer = IoTimer::start(IoMetric::WriteNanos);
         self.target.counters.append(self.target.purpose, data.len() as u64);
         let outcome = match &mut self.mode {
             Mode::Mapped(mapped) => {

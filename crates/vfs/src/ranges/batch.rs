@@ -14,7 +14,6 @@ use super::plan::{Wanted, coalesce};
 use super::range::{read_range, unit_of, wanted};
 use crate::file::RandomAccessFile;
 use crate::file_system::FileSystem;
-use crate::io_stats::{IoMetric, IoTimer};
 
 /// One range of [`read_ranges`].
 #[derive(Debug)]
@@ -54,7 +53,6 @@ pub fn read_ranges(file_system: &dyn FileSystem, reads: &mut [RangeRead<'_>], co
     if let Err(error) = layer::start_watch(file_system.read_layer(), context) {
         return reads.iter_mut().for_each(|read| read.fail(&error));
     }
-    let _timer = IoTimer::start(IoMetric::ReadNanos);
     let sorted = sort(reads);
     let mut runs = Vec::new();
     let mut stream = file_system.read_stream(context);

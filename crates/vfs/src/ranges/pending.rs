@@ -28,7 +28,6 @@ use super::range::{Begun, FileRange, begin, label_of, start_on_ring};
 use super::threads::TaskTicket;
 use crate::counters::IoCounters;
 use crate::file::RandomAccessFile;
-use crate::io_stats::{IoMetric, IoTimer};
 use crate::limited::is_limited;
 
 /// A read that was started. Dropping it abandons the read, without waiting.
@@ -184,7 +183,6 @@ impl PendingRead {
         {
             counters.window_waited();
         }
-        let _timer = IoTimer::start(IoMetric::ReadNanos);
         let state = std::mem::replace(&mut self.state, PendingState::Over);
         let Some(read) = &self.read else {
             let PendingState::Ready(result) = state else { return Ok(ReadBuffer::from_vec(0, Vec::new())) };

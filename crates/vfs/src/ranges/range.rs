@@ -12,7 +12,6 @@ use super::layer::{self, ReadLayer, Watch, start_watch};
 use super::plan::{PlacedRange, ReadSpan, Wanted, piece_lengths, request_bytes};
 use super::pool::{BufferPool, PooledMemory};
 use crate::file::RandomAccessFile;
-use crate::io_stats::{IoMetric, IoTimer};
 use crate::limited::wait_for_limiter;
 
 /// A range of a file, and how it is counted.
@@ -111,7 +110,6 @@ pub fn read_range(
     length: usize,
     context: &ReadContext,
 ) -> Result<ReadBuffer> {
-    let _timer = IoTimer::start(IoMetric::ReadNanos);
     read_as(file, offset, length, label_of(file, offset, length, context), context)
 }
 
@@ -195,7 +193,6 @@ pub fn read_owned(file: &dyn RandomAccessFile, offset: u64, length: usize, conte
     let mut bytes = vec![0; usize::try_from(wanted.end - wanted.start).unwrap_or(usize::MAX)];
     let label = ReadLabel::whole(context.class, bytes.len());
     wait_for_limiter(file, &context, bytes.len() as u64);
-    let _timer = IoTimer::start(IoMetric::ReadNanos);
     let read = file.read_at(offset, &mut bytes, label)?;
     bytes.truncate(read);
     Ok(bytes)

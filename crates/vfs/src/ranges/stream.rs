@@ -31,7 +31,6 @@ use super::ring::MAX_PIECES;
 use super::stream_ring::StreamRing;
 use crate::counters::IoCounters;
 use crate::file::RandomAccessFile;
-use crate::io_stats::{IoMetric, IoTimer};
 use crate::limited::wait_for_limiter;
 
 /// A stream of reads of one caller. Dropping it waits for the reads in flight.
@@ -202,7 +201,6 @@ impl<'f> RingStream<'f> {
 
     fn enter(&mut self, wanted: usize) {
         let Some(ring) = &self.ring else { return };
-        let _timer = IoTimer::start(IoMetric::ReadNanos);
         ring.enter(wanted, self.layer.counters());
         self.is_broken |= ring.is_broken();
     }
