@@ -16,6 +16,10 @@ use ticks::Ticks;
 pub trait Clock: Send + Sync + fmt::Debug {
     /// Microseconds since an arbitrary start; never goes back.
     fn monotonic_us(&self) -> u64;
+    /// As [`monotonic_us`](Self::monotonic_us) in nanoseconds, as finely as the clock knows them.
+    fn monotonic_ns(&self) -> u64 {
+        self.monotonic_us().saturating_mul(1000)
+    }
     /// A moment that only [`elapsed_us`](Self::elapsed_us) of the same clock understands. What measures often takes
     /// this, which costs less than [`monotonic_us`](Self::monotonic_us) where the processor has a counter for it.
     fn moment(&self) -> Moment {
@@ -98,6 +102,9 @@ impl SystemClock {
 impl Clock for SystemClock {
     fn monotonic_us(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+    fn monotonic_ns(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
     fn moment(&self) -> Moment {
         Moment(self.ticks.as_ref().map_or_else(|| self.monotonic_us(), Ticks::now))

@@ -78,6 +78,27 @@ pub use trace::TraceOptions;
 /// ```
 pub use ferrock_statistics as statistics;
 
+/// What one thread does to files, as its level says.
+///
+/// ```
+/// # extern crate ferrock_engine as ferrock;
+/// # fn main() -> ferrock::Result<()> {
+/// use ferrock::statistics::PerfLevel;
+/// use ferrock::{IoMetric, IoStatsContext};
+///
+/// # let directory = tempfile::tempdir().unwrap();
+/// let mut options = ferrock::DbOptions::default();
+/// options.create_if_missing = true;
+/// let db = ferrock::Db::open(directory.path(), options)?;
+/// PerfLevel::EnableCount.set_of_thread();
+/// IoStatsContext::reset_thread();
+/// db.put(b"key", b"value")?; // into the log
+/// assert!(IoStatsContext::of_thread().get(IoMetric::BytesWritten) > 8);
+/// # Ok(())
+/// # }
+/// ```
+pub use ferrock_vfs::{IoMetric, IoStatsContext};
+
 /// For the measuring tools in `examples/`. No part of the interface.
 #[doc(hidden)]
 pub mod internals {

@@ -6,6 +6,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::io_stats::{IoMetric, count_bytes};
 use crate::options::WritePurpose;
 use crate::ranges::{ReadClass, ReadLabel};
 
@@ -76,6 +77,7 @@ impl IoCounters {
     pub(crate) fn reads_of_ring(&self, reads: u64, bytes: u64) {
         self.read_requests.add(reads);
         self.read_bytes.add(bytes);
+        count_bytes(IoMetric::BytesRead, bytes);
     }
 
     /// Counts a request that goes to the device, or to the page cache before it.
@@ -166,11 +168,13 @@ impl IoCounters {
         let counters = &self.purposes[purpose.index()];
         counters.write_calls.add(1);
         counters.write_bytes.add(bytes);
+        count_bytes(IoMetric::BytesWritten, bytes);
     }
 
     #[inline]
     pub(crate) fn mapped_write(&self, purpose: WritePurpose, bytes: u64) {
         self.purposes[purpose.index()].mapped_bytes.add(bytes);
+        count_bytes(IoMetric::BytesWritten, bytes);
     }
 
     pub(crate) fn sync(&self, purpose: WritePurpose) {

@@ -21,6 +21,7 @@ mod fault;
 mod file;
 mod file_system;
 mod idle_cpus;
+mod io_stats;
 mod limited;
 mod memory;
 mod mmap_reads;
@@ -36,6 +37,7 @@ pub mod process_memory;
 mod ranges;
 mod rate_limiter;
 mod sync;
+mod thread_cpu;
 mod util;
 
 pub use aligned::AlignedBuffer;
@@ -44,6 +46,7 @@ pub use fault::{Fault, FaultInjectionFileSystem, FaultRule, FaultRuleId, Operati
 pub use file::{FileLock, RandomAccessFile, SequentialFile, WritableFile};
 pub use file_system::FileSystem;
 pub use idle_cpus::idle_cpus;
+pub use io_stats::{IoMetric, IoStatsContext};
 pub use limited::limited;
 pub use memory::{CrashPolicy, LoggedRead, MemoryFileSystem, OperationHook};
 pub use mmap_reads::MmapReads;
@@ -57,6 +60,7 @@ pub use ranges::{
     read_ranges,
 };
 pub use rate_limiter::{IoKind, IoPriority, LimiterMode, RateLimiter, TokenBucket, TokenBucketOptions};
+pub use thread_cpu::thread_cpu_ns;
 pub use util::{copy_file, read_file, write_file_atomically, write_file_atomically_as, write_file_synced};
 
 /// The machine's files, with the read backend that the environment asks for or the machine allows.

@@ -46,6 +46,7 @@ use ferrock_base::{Error, Result};
 use crate::counters::IoCounters;
 use crate::file::{FileLock, RandomAccessFile, SequentialFile, WritableFile};
 use crate::file_system::FileSystem;
+use crate::io_stats::{IoMetric, timed};
 use crate::options::{RandomAccessOptions, SequentialOptions, WritableOptions};
 use crate::ranges::{Backend, ReadLayer};
 use crate::util::io_error;
@@ -152,21 +153,21 @@ impl FileSystem for PosixFileSystem {
     fn open_random_access(&self, path: &Path, options: &RandomAccessOptions) -> Result<Arc<dyn RandomAccessFile>> {
         self.check_backend()?;
         self.counters.open();
-        read::open_random_access(path, options, Arc::clone(&self.layer))
+        timed(IoMetric::OpenNanos, || read::open_random_access(path, options, Arc::clone(&self.layer)))
     }
 
     fn open_sequential(&self, path: &Path, options: &SequentialOptions) -> Result<Box<dyn SequentialFile>> {
         self.check_backend()?;
         self.counters.open();
-        read::open_sequential(path, options, Arc::clone(&self.counters))
+        timed(IoMetric::OpenNanos, || read::open_sequential(path, options, Arc::clone(&self.counters)))
     }
 
     fn create_writable(&self, path: &Path, options: &WritableOptions) -> Result<Box<dyn WritableFile>> {
-        self.open_appending(path, options, true)
+        timed(IoMetric::OpenNanos, || self.open_appending(path, options, true))
     }
 
     fn reopen_writable(&self, path: &Path, options: &WritableOptions) -> Result<Box<dyn WritableFile>> {
-        self.open_appending(path, options, false)
+        timed(IoMetric::OpenNanos, || self.open_appending(path, options, false))
     }
 
     fn remove_file(&self, path: &Path) -> Result<()> {

@@ -17,6 +17,7 @@ use super::retry::retry;
 use crate::aligned::AlignedBuffer;
 use crate::counters::IoCounters;
 use crate::file::{RandomAccessFile, SequentialFile};
+use crate::io_stats::{IoMetric, timed_with_cpu};
 use crate::options::{RandomAccessOptions, SequentialOptions};
 use crate::ranges::{Descriptor, ReadClass, ReadLabel, ReadLayer};
 use crate::util::io_error;
@@ -68,6 +69,11 @@ struct PosixRandomAccessFile {
     layer: Arc<ReadLayer>,
 }
 
+/// Performs a read, whose time goes to the sums of the thread.
+fn timed_read<T>(perform: impl FnOnce() -> T) -> T {
+    timed_with_cpu(IoMetric::ReadNanos, IoMetric::CpuReadNanos, perform)
+}
+
 /// Reads until the buffer is full or the file ends. A direct read must not continue from an unaligned position, and
 /// need not: a device returns a partial unit only at the end of the file.
 fn read_fully(file: &File, offset: u64, buffer: &mut [u8], unit: usize, calls: &mut u64) -> io::Result<usize> {
@@ -110,13 +116,14 @@ fn read_bounced(file: &File, offset: u64, buffer: &mut [u8], unit: usize, calls:
 impl RandomAccessFile for PosixRandomAccessFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8], label: ReadLabel) -> Result<usize> {
         let mut calls = 0;
-        let outcome = match self.alignment {
+        let length = buffer.len();
+        let outcome = timed_read(|| match self.alignment {
             // A short read from the page cache may end anywhere, so the unit is one byte.
             None => read_fully(&self.file, offset, buffer, 1, &mut calls),
             Some(unit) if is_aligned(offset, buffer, unit) => read_fully(&self.file, offset, buffer, unit, &mut calls),
             Some(unit) => read_bounced(&self.file, offset, buffer, unit, &mut calls),
-        };
-        self.layer.counters().device_request(label, device_bytes(offset, buffer.len(), self.alignment));
+        });
+        self.layer.counters().device_request(label, device_bytes(offset, length, self.alignment));
         let read = outcome.map_err(|error| io_error("read", &self.path, error).at_offset(offset))?;
         self.layer.counters().read(read as u64, calls);
         Ok(read)
@@ -129,7 +136,8 @@ impl RandomAccessFile for PosixRandomAccessFile {
         }
         let buffers = &mut [io::IoSliceMut::new(buffer)];
         // A file system without such reads answers with an error, as does a cache without the first byte.
-        let read = rustix::io::preadv2(&*self.file, buffers, offset, rustix::io::ReadWriteFlags::NOWAIT);
+        let flags = rustix::io::ReadWriteFlags::NOWAIT;
+        let read = timed_read(|| rustix::io::preadv2(&*self.file, buffers, offset, flags));
         Some(read.unwrap_or(0))
     }
 
@@ -289,7 +297,7 @@ impl SequentialFile for PosixSequentialFile {
         let mut calls = 0;
         while filled < buffer.len() {
             calls += 1;
-            let read = retry(|| self.file.read(&mut buffer[filled..]))
+            let read = timed_read(|| retry(|| self.file.read(&mut buffer[filled..])))
                 .map_err(|error| io_error("read in sequence", &self.path, error))?;
             if read == 0 {
                 break;
@@ -353,7 +361,9 @@ impl SequentialFile for DirectSequentialFile {
             self.buffer_start = self.position - self.position % self.unit as u64;
             let label = ReadLabel::whole(ReadClass::Other, buffer.len() - copied);
             self.counters.device_request(label, self.buffer.bytes().len() as u64);
-            self.filled = read_fully(&self.file, self.buffer_start, self.buffer.bytes_mut(), self.unit, &mut calls)
+            let Self { file, buffer_start, buffer: aligned, unit, .. } = self;
+            let read = || read_fully(file, *buffer_start, aligned.bytes_mut(), *unit, &mut calls);
+            self.filled = timed_read(read)
                 .map_err(|error| io_error("read in sequence", &self.path, error).at_offset(self.buffer_start))?;
             if self.buffer_start + self.filled as u64 <= self.position {
                 break;

@@ -31,6 +31,7 @@ use super::log_blocks::{HEADER_BYTES, LOG_BLOCK_BYTES, left_of};
 use super::reserved;
 use super::retry::retry;
 use crate::counters::IoCounters;
+use crate::io_stats::{IoMetric, timed, timed_with_cpu};
 use crate::options::{WritableOptions, WritePurpose};
 use crate::rate_limiter::{IoKind, IoPriority, RateLimiter, limiter_of};
 use crate::util::io_error;
@@ -165,7 +166,8 @@ impl Target {
         let mut written = 0;
         while written < data.len() {
             let at = offset + written as u64;
-            let outcome = retry(|| self.file.write_at(&data[written..], at))
+            let write = || retry(|| self.file.write_at(&data[written..], at));
+            let outcome = timed_with_cpu(IoMetric::WriteNanos, IoMetric::CpuWriteNanos, write)
                 .and_then(|count| if count == 0 { Err(io::ErrorKind::WriteZero.into()) } else { Ok(count) });
             let count = outcome.map_err(|error| self.error("append", error).at_offset(at))?;
             self.counters.write(self.purpose, count as u64);
@@ -203,6 +205,10 @@ impl Target {
     /// Reserves the next block of space, without changing the size unless [told to](Self::prepare_for_syncs). A hint:
     /// if it fails, the write itself reports the error.
     fn preallocate(&mut self, end: u64) {
+        timed(IoMetric::PrepareWriteNanos, || self.reserve_next(end));
+    }
+
+    fn reserve_next(&mut self, end: u64) {
         let step = self.preallocate_bytes;
         if self.reserves_size && step > 0 {
             if let Some(new_end) = end.checked_next_multiple_of(step).filter(|_| end > self.physical_end)
@@ -217,7 +223,8 @@ impl Target {
         }
         let start = self.reserved_end.max(self.physical_end);
         let Some(new_end) = end.checked_next_multiple_of(step) else { return };
-        match device::reserve(&self.file, Reserve::KeepSize, start, new_end - start) {
+        let reserve = || device::reserve(&self.file, Reserve::KeepSize, start, new_end - start);
+        match timed(IoMetric::AllocateNanos, reserve) {
             Ok(()) => self.reserved_end = new_end,
             Err(_) => self.preallocate_bytes = 0,
         }
@@ -231,7 +238,8 @@ impl Target {
             return true;
         }
         self.size_changed = true;
-        match device::reserve(&self.file, Reserve::Grow, start, end - start) {
+        let reserve = || device::reserve(&self.file, Reserve::Grow, start, end - start);
+        match timed(IoMetric::AllocateNanos, reserve) {
             Ok(()) => {
                 self.physical_end = end;
                 true
@@ -259,7 +267,8 @@ impl Target {
         let page = device::page_bytes();
         let end = self.position - self.position % page;
         if end > self.writeback_start {
-            device::start_writeback(&self.file, self.writeback_start, end - self.writeback_start);
+            let length = end - self.writeback_start;
+            timed(IoMetric::RangeSyncNanos, || device::start_writeback(&self.file, self.writeback_start, length));
             self.writeback_start = end;
         }
     }
@@ -268,7 +277,9 @@ impl Target {
     /// Linux, the only place where windows are mapped, finds them by the file and not by the mapping.
     pub(super) fn sync(&mut self) -> Result<()> {
         self.counters.sync(self.purpose);
-        let synced = if self.size_changed { retry(|| self.file.sync_all()) } else { retry(|| self.file.sync_data()) };
+        let synced = timed(IoMetric::FsyncNanos, || {
+            retry(|| if self.size_changed { self.file.sync_all() } else { self.file.sync_data() })
+        });
         synced.map_err(|error| self.error("sync", error))?;
         self.size_changed = false;
         self.zeroes_ahead = self.reserves_size && self.position - self.synced_to >= ZEROED_FOR_BYTES;

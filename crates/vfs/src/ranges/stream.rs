@@ -31,6 +31,7 @@ use super::ring::MAX_PIECES;
 use super::stream_ring::StreamRing;
 use crate::counters::IoCounters;
 use crate::file::RandomAccessFile;
+use crate::io_stats::{IoMetric, timed};
 use crate::limited::wait_for_limiter;
 
 /// A stream of reads of one caller. Dropping it waits for the reads in flight.
@@ -201,7 +202,7 @@ impl<'f> RingStream<'f> {
 
     fn enter(&mut self, wanted: usize) {
         let Some(ring) = &self.ring else { return };
-        ring.enter(wanted, self.layer.counters());
+        timed(IoMetric::ReadNanos, || ring.enter(wanted, self.layer.counters()));
         self.is_broken |= ring.is_broken();
     }
 
