@@ -450,7 +450,9 @@ impl FamilyFiles {
         for (&number, blob) in self.blobs.iter().filter(|(_, blob)| blob.is_missing) {
             let is_of = |table: &&Table| table.oldest_blob == Some(number);
             let is_of_missing_alone = missing.iter().any(is_of) && !there.iter().any(is_of);
-            if !is_of_missing_alone && oldest_needed.is_some_and(|oldest| number >= oldest) {
+            // It has left the version.
+            let has_left = blob.metadata.is_all_garbage() && !there.iter().any(is_of);
+            if !is_of_missing_alone && !has_left && oldest_needed.is_some_and(|oldest| number >= oldest) {
                 return None;
             }
             // A blob file leaves a version when all of it is garbage.

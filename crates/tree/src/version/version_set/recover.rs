@@ -54,7 +54,12 @@ pub(super) fn replay_file(file_system: &dyn FileSystem, path: &Path, replay: &mu
 }
 
 /// Replays an edit that `reader` found at `offset`.
-pub(super) fn apply_at(replay: &mut Replay, edit: &VersionEdit, reader: &ManifestReader<'_>, offset: u64) -> Result<()> {
+pub(super) fn apply_at(
+    replay: &mut Replay,
+    edit: &VersionEdit,
+    reader: &ManifestReader<'_>,
+    offset: u64,
+) -> Result<()> {
     replay.apply(edit).map_err(|error| {
         // Mismatched options are no corruption of the file.
         if error.is_corruption() { at(error, reader.path(), offset) } else { error.in_file(reader.path()) }
