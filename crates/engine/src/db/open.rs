@@ -300,6 +300,8 @@ impl Opener {
             create_directory(&*self.file_system, &logs)?;
         }
         let released = if is_best_efforts { self.release_logs(&versions, &logs)? } else { Vec::new() };
+        // It is for this open: a program that takes the options of the OPTIONS file later has not asked for it.
+        self.options.settings.best_efforts_recovery = false;
         // Also what tells a directory of tables that is this one under another name from one of another database.
         self.reconcile_identity(&versions)?;
         let families = self.families.iter().filter(|(name, _)| !is_missing(name));

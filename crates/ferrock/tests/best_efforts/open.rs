@@ -140,7 +140,9 @@ fn latest_options_find_the_families_without_current_and_do_not_ask_for_it_again(
     let (db, handles) = Db::open_with_latest_options(PATH, options(&files, true)).unwrap();
     assert_eq!(handles.len(), 2);
     drop((db, handles));
-    // The OPTIONS file says true; the next open is one like any other.
+    // It was for that open.
+    let loaded = ferrock::options::load_latest(&files, Path::new(PATH)).unwrap().unwrap();
+    assert!(!loaded.db.best_efforts_recovery);
     let (db, handles) = Db::open_with_latest_options(PATH, options(&files, false)).unwrap();
     db.put(b"in the log", b"read").unwrap();
     drop((db, handles));
