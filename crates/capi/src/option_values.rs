@@ -77,6 +77,9 @@ settings_options! {
     db.settings.error_if_exists:
         rocksdb_options_set_error_if_exists(c_uchar),
         rocksdb_options_get_error_if_exists(c_uchar);
+    db.settings.best_efforts_recovery:
+        rocksdb_options_set_best_efforts_recovery(c_uchar),
+        rocksdb_options_get_best_efforts_recovery(c_uchar);
     db.settings.paranoid_checks:
         rocksdb_options_set_paranoid_checks(c_uchar),
         rocksdb_options_get_paranoid_checks(c_uchar);
@@ -416,9 +419,6 @@ kept_texts! {
     number log_readahead_size:
         rocksdb_options_set_log_readahead_size(usize),
         rocksdb_options_get_log_readahead_size(usize);
-    flag best_efforts_recovery:
-        rocksdb_options_set_best_efforts_recovery(c_uchar),
-        rocksdb_options_get_best_efforts_recovery(c_uchar);
     flag allow_data_in_errors:
         rocksdb_options_set_allow_data_in_errors(c_uchar),
         rocksdb_options_get_allow_data_in_errors(c_uchar);

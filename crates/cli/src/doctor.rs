@@ -203,7 +203,7 @@ fn remedies(report: &Report) -> [(&'static str, &Remedy); 4] {
         ("repair", &report.repair),
         ("point-in-time recovery", &report.point_in_time),
         ("unsafe_remove_sst_file", &report.remove_tables),
-        ("best_efforts_recovery (RocksDB)", &report.best_efforts),
+        ("best_efforts_recovery", &report.best_efforts),
     ]
 }
 

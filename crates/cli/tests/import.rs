@@ -118,6 +118,10 @@ fn csv_by_names_numbers_and_quotes() {
     let hex = world.file("e.csv", "0x6B,7A\n00,\n");
     world.import(&[&hex, "--no-header", "--hex", "--family", "hex"]);
     assert_eq!(world.rows_of("hex"), rows(&[("k", "z"), ("\0", "")]));
+    // A carriage return is a line end before a line feed and at the end of the file, and a byte elsewhere.
+    let returns = world.file("f.csv", "\r\nkey,value\n\rk,v\n\r\n\r\n\r,x\ny\r,\r\r\n\r");
+    world.import(&[&returns, "--family", "returns"]);
+    assert_eq!(world.rows_of("returns"), rows(&[("\rk", "v"), ("\r", "x"), ("y\r", "\r")]));
 }
 
 #[test]

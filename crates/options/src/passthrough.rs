@@ -27,7 +27,6 @@ pub const DB_OPTIONS: &[DefaultText] = &[
     ("async_wal_precreate", "false"),
     ("avoid_unnecessary_blocking_io", "false"),
     ("background_close_inactive_wals", "false"),
-    ("best_efforts_recovery", "false"),
     ("compaction_verify_record_count", "true"),
     ("db_host_id", "__hostname__"),
     ("db_log_dir", ""),

@@ -201,8 +201,8 @@ pub struct Report {
     pub point_in_time: Remedy,
     /// `ldb unsafe_remove_sst_file` of every table that is missing or damaged: the whole tables are lost.
     pub remove_tables: Remedy,
-    /// An open by RocksDB with `best_efforts_recovery`: the newest state whose files are all there in the recorded
-    /// size, without any log. It looks into no file.
+    /// An open with `best_efforts_recovery`: the newest state whose files are all there in the recorded size, without
+    /// any log. It looks into no file.
     pub best_efforts: Remedy,
 }
 

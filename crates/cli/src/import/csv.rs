@@ -36,6 +36,8 @@ pub(super) struct CsvRows {
     key_field: usize,
     value_field: usize,
     field: Vec<u8>,
+    /// The row begins with a carriage return that is no line end, and that was read already.
+    begins_with_return: bool,
 }
 
 /// What ended a field.
@@ -59,6 +61,7 @@ impl CsvRows {
             key_field: 0,
             value_field: 1,
             field: Vec::new(),
+            begins_with_return: false,
         };
         if options.has_header {
             rows.read_header(options)?;
@@ -108,19 +111,28 @@ impl CsvRows {
 
     /// True at the end of the file.
     fn skip_empty_lines(&mut self) -> Result<bool> {
-        while let Some(byte) = self.source.peek()? {
-            if byte != b'\n' && byte != b'\r' {
-                return Ok(false);
+        loop {
+            match self.source.peek()? {
+                None => return Ok(true),
+                Some(b'\n') => _ = self.source.byte()?,
+                Some(b'\r') => {
+                    self.source.byte()?;
+                    if !matches!(self.source.peek()?, Some(b'\n') | None) {
+                        self.begins_with_return = true;
+                        return Ok(false);
+                    }
+                }
+                Some(_) => return Ok(false),
             }
-            self.source.byte()?;
         }
-        Ok(true)
     }
 
     /// Reads a field, and what ends it.
     fn read_field(&mut self) -> Result<End> {
         self.field.clear();
-        if self.source.peek()? == Some(b'"') {
+        if std::mem::take(&mut self.begins_with_return) {
+            self.field.push(b'\r');
+        } else if self.source.peek()? == Some(b'"') {
             return self.read_quoted();
         }
         loop {
@@ -182,7 +194,7 @@ impl Rows for CsvRows {
         let (mut key_column, mut value_column) = (1, 1);
         let mut fields = 0;
         loop {
-            let column = self.source.column;
+            let column = self.source.column - u64::from(self.begins_with_return);
             let end = self.read_field()?;
             if fields == self.key_field {
                 std::mem::swap(key, &mut self.field);

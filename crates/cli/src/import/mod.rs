@@ -196,24 +196,48 @@ fn read_rows(
     }
 }
 
-/// The one change of the database.
+/// What the last step made before the tables were taken in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Made {
+    Nothing,
+    Family,
+    Database,
+}
+
+/// The one change of the database. A family or a database that was made for it goes again when it fails.
 fn take_in(args: &ImportArgs, target: Target, tables: &[PathBuf]) -> Result<()> {
-    let (db, family) = match target.opened {
-        Some((db, Some(family))) => (db, family),
+    let (db, family, made) = match target.opened {
+        Some((db, Some(family))) => (db, family, Made::Nothing),
         Some((db, None)) => {
             let family = db.create_column_family(&args.family, ColumnFamilyOptions::default()).map_err(failure)?;
-            (db, family)
+            (db, family, Made::Family)
         }
-        None => create(args)?,
+        None => {
+            let (db, family) = create(args)?;
+            (db, family, Made::Database)
+        }
     };
     drop(target.options);
-    if !tables.is_empty() {
-        let options =
-            IngestExternalFileOptions { move_files: true, fill_cache: false, ..IngestExternalFileOptions::default() };
-        db.ingest_external_file_cf(&family, tables, &options).map_err(failure)?;
+    let options =
+        IngestExternalFileOptions { move_files: true, fill_cache: false, ..IngestExternalFileOptions::default() };
+    let taken = if tables.is_empty() { Ok(()) } else { db.ingest_external_file_cf(&family, tables, &options) };
+    let Err(error) = taken else {
+        drop(family);
+        return db.close().map_err(failure);
+    };
+    match undo(args, db, family, made) {
+        Ok(()) => Err(failure(error)),
+        Err(undone) => Err(failure(error.context(&format!("what was made for it stays ({undone})")))),
+    }
+}
+
+fn undo(args: &ImportArgs, db: Db, family: ColumnFamily, made: Made) -> ferrock::Result<()> {
+    if made == Made::Family {
+        db.drop_column_family(&family)?;
     }
     drop(family);
-    db.close().map_err(failure)
+    db.close()?;
+    if made == Made::Database { Db::destroy(&args.db, &DbOptions::default()) } else { Ok(()) }
 }
 
 fn create(args: &ImportArgs) -> Result<(Db, ColumnFamily)> {
@@ -228,5 +252,41 @@ fn create(args: &ImportArgs) -> Result<(Db, ColumnFamily)> {
     match families.pop() {
         Some(family) => Ok((db, family)),
         None => Err(Failure::NotDone("a new database has no column family".to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: ImportArgs,
+    }
+
+    #[test]
+    fn what_was_made_goes_again_when_the_tables_are_not_taken_in() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("db");
+        let words = ["import", &path.display().to_string(), "rows.csv", "--create", "--family", "new"];
+        let args = Line::parse_from(words).args;
+        let files = ferrock_vfs::default_file_system();
+        let tables = [directory.path().join("no such table.sst")];
+        let fail = || take_in(&args, open_target(&args, &files).unwrap(), &tables).unwrap_err();
+        let Failure::Engine(error) = fail() else { panic!("an error of the engine") };
+        assert!(error.is_not_found(), "{error}");
+        assert!(!files.exists(&path.join(file_name::CURRENT)).unwrap(), "the database is gone");
+        // A database that was there stays, and has no more families than before.
+        let mut options = DbOptions::default();
+        options.create_if_missing = true;
+        let db = Db::open(&path, options).unwrap();
+        db.put(b"a", b"1").unwrap();
+        db.close().unwrap();
+        fail();
+        assert_eq!(Db::list_column_families(&path, &DbOptions::default()).unwrap(), ["default"]);
+        let db = Db::open(&path, DbOptions::default()).unwrap();
+        assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
     }
 }

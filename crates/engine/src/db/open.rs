@@ -10,6 +10,7 @@
 //! instead of an empty family whose tables then count as obsolete.
 
 mod begin;
+mod best_efforts;
 mod later;
 mod logs;
 mod read_only;
@@ -50,6 +51,7 @@ use ferrock_base::byte_text::canonical;
 use ferrock_base::random::Random;
 use ferrock_base::{Comparator, Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::compression::CompressionType;
+use ferrock_format::log::WalRecoveryMode;
 use ferrock_format::{current_file, file_name, unique_id};
 use ferrock_options::{RemovalPlace, combinations, db_path, dump, observe_files};
 use ferrock_table::TableBlockCache;
@@ -125,6 +127,18 @@ fn wal_dir_from(base: &DbOptions) -> WalDirFrom {
     if base.wal_dir.is_empty() { WalDirFrom::OptionsFile } else { WalDirFrom::Caller }
 }
 
+/// Id, name and comparator of every family that an open with these options finds.
+fn existing_families(
+    file_system: &dyn FileSystem,
+    path: &Path,
+    options: &DbOptions,
+) -> Result<Vec<(u32, String, Option<String>)>> {
+    match options.best_efforts_recovery {
+        true => version_set::list_recoverable_families(file_system, path),
+        false => version_set::list_column_families(file_system, path),
+    }
+}
+
 /// The comparator of a family, by its name.
 fn built_in(_family: &str, name: &str) -> Result<Comparator> {
     Comparator::built_in(name)
@@ -139,7 +153,7 @@ fn latest_options(
     comparator_of: impl Fn(&str, &str) -> Result<Comparator>,
 ) -> Result<(DbOptions, Vec<ColumnFamilyDescriptor>, Vec<String>)> {
     let file_system = file_system_of(&base)?;
-    let existing = version_set::list_column_families(&*file_system, path)?;
+    let existing = existing_families(&*file_system, path, &base)?;
     let (mut loaded, mut notes) = match load(&*file_system, path) {
         Ok(loaded) => (loaded.unwrap_or_default(), Vec::new()),
         // The options describe how to write; the data can be read without them.
@@ -149,6 +163,7 @@ fn latest_options(
     let mut options = loaded.db;
     options.components = base.components.clone();
     options.wal_recovery_mode = base.wal_recovery_mode;
+    options.best_efforts_recovery = base.best_efforts_recovery;
     options.db_paths.clone_from(&base.db_paths);
     if wal_dir_from(&base) == WalDirFrom::Caller {
         options.settings.wal_dir = base.settings.wal_dir;
@@ -257,7 +272,7 @@ impl Opener {
         lock: Box<dyn FileLock>,
     ) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
         let is_new = self.create_or_check()?;
-        let existing = version_set::list_column_families(&*self.file_system, &self.path)?;
+        let existing = existing_families(&*self.file_system, &self.path, &self.options)?;
         let existing: BTreeSet<String> = existing.into_iter().map(|(_, name, _)| name).collect();
         let is_missing = |name: &String| !existing.contains(name);
         let missing: Vec<ColumnFamilyDescriptor> =
@@ -272,11 +287,22 @@ impl Opener {
         let names: Vec<String> = self.families.iter().map(|(name, _)| name.clone()).collect();
         let mut to_open = self.families_to_open();
         to_open.retain(|family| !is_missing(&family.name));
-        let versions = self.recover_versions(&to_open, RecoverMode::ReadWrite)?;
+        let is_best_efforts = self.options.best_efforts_recovery && !is_new;
+        let versions = if is_best_efforts {
+            let known_notes = self.notes.len();
+            let versions = self.recover_best_efforts(&to_open)?;
+            self.notes[known_notes..].iter().for_each(|note| info_log.warn(|| note.clone()));
+            versions
+        } else {
+            self.recover_versions(&to_open, RecoverMode::ReadWrite)?
+        };
         let logs = if is_new { self.new_log_directory() } else { self.find_logs(&versions, info_log)? };
         if !self.file_system.exists(&logs)? {
             create_directory(&*self.file_system, &logs)?;
         }
+        let released = if is_best_efforts { self.release_logs(&versions, &logs)? } else { Vec::new() };
+        // It is for this open: a program that takes the options of the OPTIONS file later has not asked for it.
+        self.options.settings.best_efforts_recovery = false;
         // Also what tells a directory of tables that is this one under another name from one of another database.
         self.reconcile_identity(&versions)?;
         let families = self.families.iter().filter(|(name, _)| !is_missing(name));
@@ -293,6 +319,7 @@ impl Opener {
             open_tables(&core)?
         }
         recover_and_begin(&core)?;
+        best_efforts::remove_released(&*self.file_system, &released);
         families::configure_seqno_times(&core);
         for (name, options) in missing {
             families::create_family(&core, &name, options)?;
@@ -324,7 +351,11 @@ impl Opener {
 
     /// True when there is a database; an error when there should not be one, or should be.
     fn check_existence(&self) -> Result<bool> {
-        let exists = version_set::exists(&*self.file_system, &self.path)?;
+        let exists = if self.options.best_efforts_recovery {
+            best_efforts::exists(&*self.file_system, &self.path)?
+        } else {
+            version_set::exists(&*self.file_system, &self.path)?
+        };
         if !exists {
             version_set::check_holds_no_database(&*self.file_system, &self.path)?;
         }
@@ -365,13 +396,17 @@ impl Opener {
 
     /// Where the logs of a database that exists are. The options name it from then on.
     fn find_logs(&mut self, versions: &VersionSet, info_log: &InfoLog) -> Result<PathBuf> {
+        let (min_log_number, mode) = match self.options.best_efforts_recovery {
+            true => (best_efforts::NO_LOG, WalRecoveryMode::SkipAnyCorruptedRecords),
+            false => (versions.oldest_needed_log(), self.options.wal_recovery_mode),
+        };
         let request = LogDirectoryRequest {
             file_system: &*self.file_system,
             database: &self.path,
             wal_dir: &self.options.wal_dir,
             wal_dir_from: self.wal_dir_from,
-            min_log_number: versions.oldest_needed_log(),
-            mode: self.options.wal_recovery_mode,
+            min_log_number,
+            mode,
         };
         let LogDirectory { path, notes } = request.choose()?;
         notes.iter().for_each(|note| info_log.warn(|| note.clone()));
@@ -395,10 +430,14 @@ impl Opener {
     }
 
     fn recover_versions(&self, families: &[FamilyToOpen], mode: RecoverMode) -> Result<VersionSet> {
-        let (options, components) = (Arc::new(self.options.clone()), &self.options.components);
-        let files =
-            counted(&self.file_system, components.statistics.as_ref(), &components.clock(), WrittenBy::Manifest);
-        VersionSet::recover(files, &self.path, options, families, mode)
+        let options = Arc::new(self.options.clone());
+        VersionSet::recover(self.manifest_files(), &self.path, options, families, mode)
+    }
+
+    /// The file system, with the count of what MANIFESTs take.
+    fn manifest_files(&self) -> Arc<dyn FileSystem> {
+        let components = &self.options.components;
+        counted(&self.file_system, components.statistics.as_ref(), &components.clock(), WrittenBy::Manifest)
     }
 
     /// The MANIFEST is right about the identity, then the file IDENTITY, then chance.

@@ -33,6 +33,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("WAL_ttl_seconds", Effect::Elsewhere("tests/updates/archive.rs", "logs_stay_for_as_long_as_the_options_say")),
     ("WAL_size_limit_MB", Effect::Elsewhere("tests/updates/archive.rs", "the_newest_logs_stay_within_the_size")),
     ("wal_recovery_mode", Shown(wal_recovery_mode)),
+    (
+        "best_efforts_recovery",
+        Effect::Elsewhere("tests/best_efforts/history.rs", "the_newest_whole_state_of_each_family_comes_up"),
+    ),
     ("manual_wal_flush", Shown(manual_wal_flush)),
     ("wal_compression", Shown(wal_compression)),
     ("allow_fallocate", Shown(|| files::asked("allow_fallocate", ["true", "false"], "log: "))),

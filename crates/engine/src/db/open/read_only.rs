@@ -16,7 +16,7 @@
 //! Tried and lost: to look again only behind the tables and the logs' records. Beside a writer that flushed more often
 //! than such an open takes, no open was ever good.
 
-use super::{DbCore, Opener, logs};
+use super::{DbCore, Opener, best_efforts, logs};
 use crate::column_family::ColumnFamily;
 use crate::db::open;
 use crate::db::recovery::Tailing;
@@ -44,6 +44,7 @@ const CHANGES_TOO_FAST: &str = "another process changes the database too fast fo
 impl Opener {
     pub(super) fn open_read_only(self) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
         let _span = spans::open(&self.path);
+        best_efforts::refuse(self.options.best_efforts_recovery)?;
         let names: Vec<String> = self.families.iter().map(|(name, _)| name.clone()).collect();
         let clock = self.options.components.clock();
         let begin_us = clock.monotonic_us();

@@ -80,6 +80,7 @@ pub(crate) fn open_as_secondary(
     families: Option<Vec<ColumnFamilyDescriptor>>,
 ) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
     let _span = spans::open(path);
+    super::best_efforts::refuse(options.best_efforts_recovery)?;
     let (base, from, (options, families, notes)) = match families {
         Some(families) => (None, WalDirFrom::Caller, (options, families, Vec::new())),
         None => {

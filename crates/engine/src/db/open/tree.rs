@@ -24,6 +24,7 @@ pub(crate) fn open_tree(
     comparator_of: impl Fn(&str, &str) -> Result<Comparator>,
     adjust: impl Fn(&mut DbOptions, &mut Vec<ColumnFamilyDescriptor>) -> Result<()>,
 ) -> Result<Arc<DbCore>> {
+    super::best_efforts::refuse(base.best_efforts_recovery)?;
     let file_system = file_system_of(base)?;
     let open = || {
         let load = |files: &dyn FileSystem, directory: &Path| numbered_or_latest(files, directory, options_file);

@@ -15,6 +15,7 @@
 //! - CURRENT is replaced by a synced temporary file and a rename, then the directory is synced.
 
 mod adoption;
+mod best_efforts;
 mod copying;
 mod current;
 mod families;
@@ -29,6 +30,7 @@ mod snapshot_records;
 #[cfg(test)]
 mod tests;
 
+pub use best_efforts::{has_manifest, list_recoverable_families};
 pub use copying::ManifestToCopy;
 pub use family::{FamilyToOpen, FamilyView};
 pub use manifest_reader::ManifestReader;

@@ -3,7 +3,7 @@
 use super::family::FamilyToOpen;
 use super::manifest_reader::{ManifestReader, at};
 use super::remains::FIRST_MANIFEST;
-use super::replay::Replay;
+use super::replay::{Replay, ReplayedManifest};
 use super::{DEFAULT_COLUMN_FAMILY, Manifest, VersionSet, current};
 use arc_swap::ArcSwap;
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber, Temperature};
@@ -40,17 +40,38 @@ pub fn list_column_families(
 
 fn replay_manifest(file_system: &dyn FileSystem, db_path: &Path, replay: &mut Replay) -> Result<FileNumber> {
     let number = current::read_current(file_system, db_path)?;
-    let path = db_path.join(file_name::manifest(number));
-    let mut reader = ManifestReader::open(file_system, &path)?;
-    while let Some((offset, edits)) = reader.next_edits()? {
-        for edit in &edits {
-            replay.apply(edit).map_err(|error| {
-                // Mismatched options are no corruption of the file.
-                if error.is_corruption() { at(error, reader.path(), offset) } else { error.in_file(reader.path()) }
-            })?;
-        }
-    }
+    replay_file(file_system, &db_path.join(file_name::manifest(number)), replay)?;
     Ok(number)
+}
+
+/// Replays every edit of the MANIFEST at `path`.
+pub(super) fn replay_file(file_system: &dyn FileSystem, path: &Path, replay: &mut Replay) -> Result<()> {
+    let mut reader = ManifestReader::open(file_system, path)?;
+    while let Some((offset, edits)) = reader.next_edits()? {
+        edits.iter().try_for_each(|edit| apply_at(replay, edit, &reader, offset))?;
+    }
+    Ok(())
+}
+
+/// Replays an edit that `reader` found at `offset`.
+pub(super) fn apply_at(
+    replay: &mut Replay,
+    edit: &VersionEdit,
+    reader: &ManifestReader<'_>,
+    offset: u64,
+) -> Result<()> {
+    replay.apply(edit).map_err(|error| {
+        // Mismatched options are no corruption of the file.
+        if error.is_corruption() { at(error, reader.path(), offset) } else { error.in_file(reader.path()) }
+    })
+}
+
+/// Refuses to leave families of the MANIFEST closed.
+pub(super) fn check_all_are_named(not_opened: &[&str]) -> Result<()> {
+    if not_opened.is_empty() {
+        return Ok(());
+    }
+    Err(Error::invalid_argument(format!("Column families not opened: {}", not_opened.join(", "))))
 }
 
 impl VersionSet {
@@ -103,13 +124,28 @@ impl VersionSet {
         replay_manifest(&*file_system, db_path, &mut names)?;
         let mut replay = Replay::new(families, &names);
         let manifest_number = replay_manifest(&*file_system, db_path, &mut replay)?;
-        let not_opened = replay.not_opened();
-        if mode == RecoverMode::ReadWrite && !not_opened.is_empty() {
-            return Err(Error::invalid_argument(format!("Column families not opened: {}", not_opened.join(", "))));
+        if mode == RecoverMode::ReadWrite {
+            check_all_are_named(&replay.not_opened())?;
         }
         let manifest_path = db_path.join(file_name::manifest(manifest_number));
         let mut replayed = replay.finish().map_err(|error| error.in_file(&manifest_path))?;
         replayed.state.manifest_number = manifest_number;
+        let version_set = Self::of_replayed(file_system, db_path, options, mode, replayed);
+        if mode == RecoverMode::ReadWrite {
+            version_set.mark_directory_used(db_path)?;
+        }
+        Ok(version_set)
+    }
+
+    /// What a MANIFEST said, in force.
+    pub(super) fn of_replayed(
+        file_system: Arc<dyn FileSystem>,
+        db_path: &Path,
+        options: Arc<DbOptions>,
+        mode: RecoverMode,
+        replayed: ReplayedManifest,
+    ) -> Self {
+        let manifest_number = replayed.state.manifest_number;
         let version_set = Self {
             file_system,
             db_path: db_path.to_path_buf(),
@@ -122,10 +158,7 @@ impl VersionSet {
         };
         version_set.charge_files(version_set.state.lock().families.values().map(|family| &family.current));
         version_set.mark_file_number_used(manifest_number);
-        if mode == RecoverMode::ReadWrite {
-            version_set.mark_directory_used(db_path)?;
-        }
-        Ok(version_set)
+        version_set
     }
 
     /// Keeps every number of a file in `dir` from being given out: a file that was made before a crash and is not in

@@ -149,20 +149,32 @@ impl Replay {
         self.families.iter().map(|(&id, family)| (id, family.name.clone(), family.comparator.clone())).collect()
     }
 
+    /// Names of the families that are not among `families`.
+    pub(super) fn names_besides(&self, families: &[FamilyToOpen]) -> Vec<&str> {
+        let names = self.families.values().map(|family| family.name.as_str());
+        names.filter(|name| !families.iter().any(|family| family.name == *name)).collect()
+    }
+
     /// Families that are in the MANIFEST and not to be opened.
     pub(super) fn not_opened(&self) -> Vec<&str> {
         let not_opened = self.families.values().filter(|family| family.tree.is_none());
         not_opened.map(|family| family.name.as_str()).collect()
     }
 
-    /// Checks, at the end of the MANIFEST, that required records are present and that every tree is consistent.
-    pub(super) fn finish(mut self) -> Result<ReplayedManifest> {
+    /// Checks, at the end of the MANIFEST, that required records are present: next file number and last sequence number.
+    pub(super) fn check_scalars(&self) -> Result<(u64, SequenceNumber)> {
         let missing = |what: &str| Error::corruption(format!("no {what} entry in MANIFEST"));
         let next_file_number = self.next_file_number.ok_or_else(|| missing("meta-nextfile"))?;
         let last_sequence = self.last_sequence.ok_or_else(|| missing("last-sequence-number"))?;
         if !self.has_log_number {
             return Err(missing("log_file_number"));
         }
+        Ok((next_file_number, last_sequence))
+    }
+
+    /// Checks, at the end of the MANIFEST, that required records are present and that every tree is consistent.
+    pub(super) fn finish(mut self) -> Result<ReplayedManifest> {
+        let (next_file_number, last_sequence) = self.check_scalars()?;
         for (id, replayed) in std::mem::take(&mut self.families) {
             let (name, log_number) = (replayed.name.clone(), replayed.log_number);
             match replayed.finish(id).map_err(|error| error.context(&format!("column family {name}")))? {
