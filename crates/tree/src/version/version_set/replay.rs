@@ -161,7 +161,8 @@ impl Replay {
         not_opened.map(|family| family.name.as_str()).collect()
     }
 
-    /// Checks, at the end of the MANIFEST, that required records are present: next file number and last sequence number.
+    /// Checks, at the end of the MANIFEST, that required records are present: next file number and last sequence
+    /// number.
     pub(super) fn check_scalars(&self) -> Result<(u64, SequenceNumber)> {
         let missing = |what: &str| Error::corruption(format!("no {what} entry in MANIFEST"));
         let next_file_number = self.next_file_number.ok_or_else(|| missing("meta-nextfile"))?;
