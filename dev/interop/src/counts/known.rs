@@ -44,7 +44,6 @@ pub const KNOWN: &[(&str, &str)] = &[
     ("rocksdb.compaction.key.drop.new", "RocksDB counts what a range deletion hides here, too"),
     ("rocksdb.compaction.key.drop.obsolete", "RocksDB counts a range deletion that goes here, too"),
     ("rocksdb.compaction.range_del.drop.obsolete", NOT_COUNTED),
-    ("rocksdb.compaction.times.cpu_micros, values", NOT_COUNTED),
     ("rocksdb.file.read.compaction.micros, values", NOT_COUNTED),
     ("rocksdb.file.read.flush.micros, values", NOT_COUNTED),
     ("rocksdb.files.deleted.immediately", "every file of the directory, logs and OPTIONS files, too"),
