@@ -15,8 +15,8 @@ measures! {
         DbGet "rocksdb.db.get.micros" counts "Microseconds of a lookup.",
         DbWrite "rocksdb.db.write.micros" counts "Microseconds of a write.",
         CompactionTime "rocksdb.compaction.times.micros" counts "Microseconds of a compaction.",
-        CompactionCpuTime "rocksdb.compaction.times.cpu_micros" zero
-            "not counted",
+        CompactionCpuTime "rocksdb.compaction.times.cpu_micros" counts
+            "Microseconds of the processor that a compaction took.",
         SubcompactionSetupTime "rocksdb.subcompaction.setup.times.micros" zero "not counted",
         TableSyncMicros "rocksdb.table.sync.micros" counts "Microseconds of a sync of a table of a flush.",
         CompactionOutfileSyncMicros "rocksdb.compaction.outfile.sync.micros" counts "Microseconds of a sync of a table of a compaction.",

@@ -173,7 +173,8 @@ measures! {
         BytesDecompressedTo "rocksdb.bytes.decompressed.to" counts "Bytes of the same blocks, after it.",
         MergeOperationTotalTime "rocksdb.merge.operation.time.nanos" zero "not counted",
         FilterOperationTotalTime "rocksdb.filter.operation.time.nanos" zero "not counted",
-        CompactionCpuTotalTime "rocksdb.compaction.total.time.cpu_micros" zero "not counted",
+        CompactionCpuTotalTime "rocksdb.compaction.total.time.cpu_micros" counts
+            "Microseconds of the processor that compactions took.",
         RowCacheHit "rocksdb.row.cache.hit" zero "there is no such cache",
         RowCacheMiss "rocksdb.row.cache.miss" zero "there is no such cache",
         ReadAmpEstimateUsefulBytes "rocksdb.read.amp.estimate.useful.bytes" zero "not counted",

@@ -1,4 +1,5 @@
 //! What a thread does to files is in its sums, as its level says, and in no other thread's.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 #![cfg(unix)]
 
 use std::path::Path;

@@ -323,6 +323,7 @@ fn record_compaction(
     }
     let read = choice.input_size_bytes();
     recorder.add(Ticker::CompactReadBytes, read);
+    recorder.add(Ticker::CompactionCpuTotalTime, output.stats.cpu_us);
     recorder.add(Ticker::CompactWriteBytes, written);
     let of_reason = match choice.reason {
         CompactionReason::FilesMarkedForCompaction => {
@@ -355,5 +356,6 @@ fn record_compaction(
     }
     if recorder.is_timing() {
         recorder.record(Histogram::CompactionTime, us);
+        recorder.record(Histogram::CompactionCpuTime, output.stats.cpu_us);
     }
 }

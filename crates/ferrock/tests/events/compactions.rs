@@ -74,6 +74,7 @@ fn a_manual_compaction_tells_what_it_read_and_wrote() {
             (&stats.smallest_output_key_prefix[..], &stats.largest_output_key_prefix[..]),
             (&[0][..], &[99][..])
         );
+        assert!(stats.cpu_us > 0, "the processor was needed");
         assert!(stats.has_accurate_num_input_records && stats.total_input_bytes > 0);
     }
     let (part_begin, part_end) = (only!(told, SubcompactionBegin), only!(told, SubcompactionCompleted));
@@ -81,6 +82,7 @@ fn a_manual_compaction_tells_what_it_read_and_wrote() {
         assert_eq!((part.job_id, part.subcompaction_job_id, part.output_level), (begin.job_id, 0, 6));
         assert_eq!(part.compaction_reason, CompactionReason::ManualCompaction);
     }
+    assert!(part_begin.stats.cpu_us == 0 && part_end.stats.cpu_us > 0);
     assert_eq!((part_begin.stats.num_input_records, part_end.stats.num_input_records), (0, 200));
     let created = only!(told, TableFileCreated);
     assert_eq!((created.file.reason, created.file.job_id), (TableFileCreationReason::Compaction, begin.job_id));

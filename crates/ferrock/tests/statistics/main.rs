@@ -574,6 +574,9 @@ fn what_is_said_to_count_counts_and_nothing_else() {
     assert_eq!(moved.difference(&said).collect::<Vec<_>>(), Vec::<&Ticker>::new());
     assert_eq!(said.difference(&moved).collect::<Vec<_>>(), Vec::<&Ticker>::new());
     let has_values = |histogram: &Histogram| counted.0.histogram(*histogram).count() > 0;
+    let (times, cpu) = (Histogram::CompactionTime, Histogram::CompactionCpuTime);
+    assert_eq!(counted.0.histogram(cpu).count(), counted.0.histogram(times).count());
+    assert_eq!(counted.0.histogram(cpu).sum(), counted.of(Ticker::CompactionCpuTotalTime));
     let moved: BTreeSet<Histogram> = Histogram::ALL.iter().copied().filter(has_values).collect();
     let said: BTreeSet<Histogram> = Histogram::ALL.iter().copied().filter(|one| one.is_counted()).collect();
     assert_eq!(moved, said);

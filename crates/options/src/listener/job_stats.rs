@@ -2,12 +2,13 @@
 
 /// Counts of a compaction, or of a part of it.
 ///
-/// The times of single calls and the time of the processor are not measured, and 0.
+/// The times of single calls are not measured, and 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompactionJobStats {
     /// How long it took, in microseconds.
     pub elapsed_us: u64,
-    /// Time of the processor, in microseconds: not measured.
+    /// Time of the processor, in microseconds, of the threads that ran the parts: not of those that helped to compress
+    /// or to filter, and 0 for what another process ran.
     pub cpu_us: u64,
     /// False where a filter skipped entries unread, so that `num_input_records` is less than the inputs hold.
     pub has_accurate_num_input_records: bool,

@@ -32,7 +32,7 @@ use ferrock_format::version_edit::{DeletedFile, NewFile, VersionEdit};
 use ferrock_options::{CompactionJobStats, CompactionPriority, CompactionStyle};
 use ferrock_table::options::TableFactory;
 use ferrock_table::{FailedCollector, StoredBlocks, Table, TableReadOptions};
-use ferrock_vfs::{IoActivity, IoPriority};
+use ferrock_vfs::{IoActivity, IoPriority, thread_cpu_ns};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -137,16 +137,20 @@ impl CompactionJob<'_> {
         env.env.run_at_once(parts.len(), &|index| {
             if let (Some(part), Some(slot)) = (parts.get(index), done.get(index)) {
                 env.note_part_begun(index);
-                let output = self.merge_part(&env, &plan, factory, part);
-                env.note_part_ended(index, &stats_of_part(&output.dropped, &output.output), &output.result);
+                let start_ns = thread_cpu_ns();
+                let mut output = self.merge_part(&env, &plan, factory, part);
+                output.cpu_us = thread_cpu_ns().saturating_sub(start_ns) / 1000;
+                let stats = stats_of_part(&output.dropped, &output.output, output.cpu_us);
+                env.note_part_ended(index, &stats, &output.result);
                 has_failed.fetch_or(output.result.is_err(), Ordering::Relaxed);
                 slot.get_or_init(|| output);
             }
         });
         let (mut output, mut result) = (JobOutput::default(), Ok(()));
-        let (mut dropped, mut read) = (DroppedEntries::default(), BlobFlow::default());
+        let (mut dropped, mut read, mut cpu_us) = (DroppedEntries::default(), BlobFlow::default(), 0);
         for part in done.into_iter().filter_map(OnceLock::into_inner) {
             *is_out_of_limits |= part.is_out_of_limits;
+            cpu_us += part.cpu_us;
             dropped.absorb(&part.dropped);
             read.absorb(&part.blobs_read);
             output.append(part.output);
@@ -160,7 +164,7 @@ impl CompactionJob<'_> {
         (output.dropped, output.parts) = (dropped, parts.len());
         output.garbage = read.garbage(&output.blobs, &choice.version);
         output.blobs_read = read;
-        output.stats = stats_of_part(&dropped, &output);
+        output.stats = stats_of_part(&dropped, &output, cpu_us);
         output.read = EntriesRead { entries: dropped.input_entries, is_exact: !dropped.skipped_by_filter };
         let checked = result
             .and_then(|()| match held {
@@ -225,6 +229,7 @@ impl CompactionJob<'_> {
             output,
             blobs_read: input.blobs_read().clone(),
             dropped: DroppedEntries { range_tombstones: obsolete, ..*input.dropped() },
+            cpu_us: 0,
         }
     }
 
@@ -388,6 +393,8 @@ struct PartOutput {
     output: JobOutput,
     blobs_read: BlobFlow,
     dropped: DroppedEntries,
+    /// What its thread took of the processor.
+    cpu_us: u64,
 }
 
 impl PartOutput {
@@ -398,6 +405,7 @@ impl PartOutput {
             output: JobOutput::default(),
             blobs_read: BlobFlow::default(),
             dropped: DroppedEntries::default(),
+            cpu_us: 0,
         }
     }
 }

@@ -12,7 +12,8 @@ use ferrock_base::compaction_filter::TableFileCreationReason;
 use ferrock_base::{Error, FileNumber, Result, Temperature};
 use ferrock_format::file_name;
 use ferrock_format::version_edit::NewFile;
-use ferrock_vfs::{IoKind, IoPriority, SequentialOptions, WritableOptions, WritePurpose};
+use ferrock_options::CompactionJobStats;
+use ferrock_vfs::{IoKind, IoPriority, SequentialOptions, WritableOptions, WritePurpose, thread_cpu_ns};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -35,6 +36,7 @@ pub(super) fn copy_inputs(context: &JobContext, choice: &CompactionChoice, env: 
         ..WrittenFiles::default()
     };
     let mut output = JobOutput { written, ..JobOutput::default() };
+    let start_ns = thread_cpu_ns();
     let copied = choice.input_files().try_for_each(|(_, file)| {
         let number = env.new_output();
         output.written.tables.push(number);
@@ -66,7 +68,8 @@ pub(super) fn copy_inputs(context: &JobContext, choice: &CompactionChoice, env: 
     let copied = copied.and_then(|()| context.file_system.sync_dir(directory));
     match copied {
         Ok(()) => {
-            output.stats = stats_of_output(&output);
+            let cpu_us = thread_cpu_ns().saturating_sub(start_ns) / 1000;
+            output.stats = CompactionJobStats { cpu_us, ..stats_of_output(&output) };
             Ok(output)
         }
         Err(error) => {

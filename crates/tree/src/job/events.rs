@@ -109,9 +109,10 @@ impl<'a> FileTold<'a> {
     }
 }
 
-/// What a part of a compaction read and wrote.
-pub(super) fn stats_of_part(dropped: &DroppedEntries, output: &JobOutput) -> CompactionJobStats {
+/// What a part of a compaction read and wrote. `cpu_us`: what its thread took of the processor.
+pub(super) fn stats_of_part(dropped: &DroppedEntries, output: &JobOutput, cpu_us: u64) -> CompactionJobStats {
     CompactionJobStats {
+        cpu_us,
         has_accurate_num_input_records: !dropped.skipped_by_filter,
         num_input_records: dropped.input_entries,
         total_input_raw_key_bytes: dropped.input_key_bytes,

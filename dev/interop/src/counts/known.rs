@@ -43,7 +43,6 @@ pub const KNOWN: &[(&str, &str)] = &[
     ("rocksdb.compact.write.bytes", PROPERTIES),
     ("rocksdb.compaction.key.drop.new", "RocksDB counts what a range deletion hides here, too"),
     ("rocksdb.compaction.key.drop.obsolete", "RocksDB counts a range deletion that goes here, too"),
-    ("rocksdb.compaction.times.cpu_micros, values", NOT_COUNTED),
     ("rocksdb.file.read.compaction.micros, values", READS),
     ("rocksdb.file.read.flush.micros, values", READS),
     ("rocksdb.files.deleted.immediately", "every file of the directory, logs and OPTIONS files, too"),
