@@ -8,8 +8,8 @@
 //!
 //! CURRENT is not asked. A state of a family is *whole* when every table and every blob file that it needs is there
 //! with its recorded size. So is, as in RocksDB, one that lacks nothing but the newest tables of level 0, and blob
-//! files of these alone: it is the family as it was before their flushes. Not so once an atomic group has changed the files
-//! of the family: what was flushed together is there together or not at all.
+//! files of these alone: it is the family as it was before their flushes. Not so once an atomic group has changed the
+//! files of the family: what was flushed together is there together or not at all.
 //!
 //! Invariants:
 //! - The states of all families that there were at an atomic group lie all before it or all behind it.
