@@ -81,8 +81,8 @@ option_table! {
         /// Open the newest state of each family whose tables and blob files are all there, without what logs hold, and
         /// whatever CURRENT says: for a directory that was copied in part, or has lost files. What is found is in the
         /// LOG; the logs go to `lost/` below the directory of the database, and tables that no state has are removed.
-        /// It is for one open: [`open_with_latest_options`](crate::Db::open_with_latest_options) does not take it from
-        /// an OPTIONS file. Opens that only read refuse it.
+        /// It is for one open: OPTIONS files are written without it, and `Db::open_with_latest_options` does not take it
+        /// from those of RocksDB. Opens that only read refuse it.
         fixed best_efforts_recovery: bool = false;
         /// The log stays in the process until `flush_wal`; a process that dies loses it.
         fixed manual_wal_flush: bool = false;

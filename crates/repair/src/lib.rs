@@ -38,6 +38,7 @@
 //! | `facts.rs` | what was found, in the form that a repair goes by |
 //! | `examine.rs` | all of them together: the report, and the facts that a repair goes by |
 //! | `salvage.rs` | tables from the intact entries of damaged tables, of logs, and of tables whose order is unknown |
+//! | `surgery.rs` | changes of the MANIFEST of a closed database: a table leaves, levels are reduced |
 //! | `repair.rs` | the steps of a repair, and what a crash leaves after each |
 //!
 //! Invariants: an examination takes no lock and writes nothing. What a repair keeps is what an examination of the same
@@ -55,8 +56,10 @@ mod report;
 mod salvage;
 mod small_files;
 mod subject;
+mod surgery;
 mod tables;
 
 pub use examine::{Examination, ExaminationProgress};
 pub use repair::{Repair, RepairReport};
 pub use report::{FileReport, Finding, KeyRange, Problem, Remedy, Report, Use};
+pub use surgery::{FamilyFiles, Surgery, TableOfFamily};

@@ -252,6 +252,8 @@ fn options(request: &Request, directory: &Path) -> Result<(DbOptions, Vec<(Strin
     let mut options = loaded.db.clone();
     options.create_if_missing = false;
     options.error_if_exists = false;
+    // RocksDB writes it into the OPTIONS file; here it would leave out the logs.
+    options.best_efforts_recovery = false;
     let chosen = request.get("column_family").unwrap_or("default");
     let mut families = Vec::new();
     for name in names {

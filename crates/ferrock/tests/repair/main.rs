@@ -4,6 +4,7 @@
 //! world.rs     a database of tables, blob files, logs and families, and what it holds
 //! damage.rs    every file, damaged in every way: the report names it, and the repair keeps what the report said
 //! crashes.rs   a crash at every file operation of a repair
+//! surgery.rs   changes of the MANIFEST of a closed database
 //! ```
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
@@ -11,4 +12,5 @@
 mod common;
 mod crashes;
 mod damage;
+mod surgery;
 mod world;

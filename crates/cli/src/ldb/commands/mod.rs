@@ -10,6 +10,7 @@ mod manifest_dump;
 mod manifest_text;
 mod point;
 mod scan;
+mod surgery;
 #[cfg(test)]
 mod tests;
 
@@ -40,6 +41,12 @@ pub(crate) fn run(request: &Request, out: &mut dyn Write) -> Result<()> {
         "checkpoint" => backup::checkpoint(request, out),
         "backup" => backup::backup(request, out),
         "restore" => backup::restore(request, out),
+        "unsafe_remove_sst_file" => surgery::unsafe_remove_sst_file(request),
+        "update_manifest" => surgery::update_manifest(request),
+        "reduce_levels" => surgery::reduce_levels(request, out),
+        "list_live_files_metadata" => surgery::list_live_files_metadata(request, out),
+        "list_file_range_deletes" => surgery::list_file_range_deletes(request, out),
+        "file_checksum_dump" => surgery::file_checksum_dump(request, out),
         "get_property" => admin::property(request, out),
         other => Err(Failure::Usage(format!("Unknown command {other}"))),
     }

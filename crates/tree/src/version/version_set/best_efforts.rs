@@ -1,7 +1,7 @@
 //! Best-efforts recovery: the newest state of each family whose files are all there.
 //!
 //! ```text
-//! MANIFESTs, newest first ---> names ---> survey: edit by edit, which state of a family is whole? ---> replay up to it
+//! MANIFESTs, newest first ---> names ---> survey: edit by edit, which state is whole? ---> replay up to it
 //!        ^                                                                                                |
 //!        +-------------------------------- the next older one, where one is damaged <---------------------+
 //! ```
