@@ -131,8 +131,8 @@ fn check_record_limit(core: &DbCore, batch_bytes: usize) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid_argument(format!(
-        "a batch of {batch_bytes} bytes for a log with wal_compression {}, which takes {MAX_COMPRESSED_RECORD_BYTES} at \
-         most; write smaller batches, or open with wal_compression kNoCompression",
+        "a batch of {batch_bytes} bytes for a log with wal_compression {}, which takes {MAX_COMPRESSED_RECORD_BYTES} \
+         at most; write smaller batches, or open with wal_compression kNoCompression",
         compression.option_name()
     )))
 }
