@@ -83,6 +83,9 @@ option_table! {
         /// Compression of the records of logs: `NoCompression`, or `Zstd`, which makes a frame of each write group.
         /// Logs are read whatever this says; a change is that of logs begun after the next open.
         fixed wal_compression: CompressionType = CompressionType::NoCompression;
+        /// The MANIFEST lists the logs that are still needed, were written to their end and synced, with their sizes.
+        /// An open refuses a database in which one of them is missing or shorter.
+        fixed track_and_verify_wals_in_manifest: bool = false;
         /// Reserve space for the log ahead of writing; off also turns off appending through a mapping.
         fixed allow_fallocate: bool = true;
         /// The temperature that logs are created with, a hint to the file system.
