@@ -185,6 +185,9 @@ settings_options! {
     db.settings.manual_wal_flush:
         rocksdb_options_set_manual_wal_flush(c_uchar),
         rocksdb_options_get_manual_wal_flush(c_uchar);
+    db.settings.track_and_verify_wals_in_manifest:
+        rocksdb_options_set_track_and_verify_wals_in_manifest(c_uchar),
+        rocksdb_options_get_track_and_verify_wals_in_manifest(c_uchar);
     db.settings.verify_sst_unique_id_in_manifest:
         rocksdb_options_set_verify_sst_unique_id_in_manifest(c_uchar),
         rocksdb_options_get_verify_sst_unique_id_in_manifest(c_uchar);
@@ -349,9 +352,6 @@ kept_texts! {
     number delete_obsolete_files_period_micros:
         rocksdb_options_set_delete_obsolete_files_period_micros(u64),
         rocksdb_options_get_delete_obsolete_files_period_micros(u64);
-    flag track_and_verify_wals_in_manifest:
-        rocksdb_options_set_track_and_verify_wals_in_manifest(c_uchar),
-        rocksdb_options_get_track_and_verify_wals_in_manifest(c_uchar);
     flag avoid_unnecessary_blocking_io:
         rocksdb_options_set_avoid_unnecessary_blocking_io(c_uchar),
         rocksdb_options_get_avoid_unnecessary_blocking_io(c_uchar);

@@ -81,8 +81,8 @@ option_table! {
         /// Open the newest state of each family whose tables and blob files are all there, without what logs hold, and
         /// whatever CURRENT says: for a directory that was copied in part, or has lost files. What is found is in the
         /// LOG; the logs go to `lost/` below the directory of the database, and tables that no state has are removed.
-        /// It is for one open: OPTIONS files are written without it, and `Db::open_with_latest_options` does not take it
-        /// from those of RocksDB. Opens that only read refuse it.
+        /// It is for one open: OPTIONS files are written without it, and `Db::open_with_latest_options` does not take
+        /// it from those of RocksDB. Opens that only read refuse it.
         fixed best_efforts_recovery: bool = false;
         /// The log stays in the process until `flush_wal`; a process that dies loses it.
         fixed manual_wal_flush: bool = false;
@@ -90,6 +90,9 @@ option_table! {
         /// one counts as none, with a note.
         /// Logs are read whatever this says; a change is that of logs begun after the next open.
         fixed wal_compression: CompressionType = CompressionType::NoCompression;
+        /// The MANIFEST lists the logs that are still needed, were written to their end and synced, with their sizes.
+        /// An open refuses a database in which one of them is missing or shorter.
+        fixed track_and_verify_wals_in_manifest: bool = false;
         /// Reserve space for the log ahead of writing; off also turns off appending through a mapping.
         fixed allow_fallocate: bool = true;
         /// The temperature that logs are created with, a hint to the file system.

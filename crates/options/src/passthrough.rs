@@ -60,7 +60,6 @@ pub const DB_OPTIONS: &[DefaultText] = &[
     ("strict_bytes_per_sync", "false"),
     ("table_cache_numshardbits", "6"),
     ("track_and_verify_wals", "false"),
-    ("track_and_verify_wals_in_manifest", "false"),
     ("two_write_queues", "false"),
     ("unordered_write", "false"),
     ("use_adaptive_mutex", "false"),

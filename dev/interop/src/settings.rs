@@ -385,6 +385,7 @@ fn draw_db(drawn: &mut Drawn, fixed: &Fixed, is_ferrock: bool, is_first: bool) {
     drawn.flag("avoid_flush_during_shutdown", 30);
     drawn.flag("manual_wal_flush", 20);
     drawn.one_of("wal_compression", &["kNoCompression", "kNoCompression", "kZSTD"]);
+    drawn.flag("track_and_verify_wals_in_manifest", 30);
     drawn.flag("write_dbid_to_manifest", 50);
     drawn.flag("allow_mmap_reads", if fixed.plain_extractors.is_some() { 50 } else { 15 });
     drawn.flag("allow_fallocate", 70);
@@ -398,7 +399,6 @@ fn draw_db(drawn: &mut Drawn, fixed: &Fixed, is_ferrock: bool, is_first: bool) {
         return;
     }
     drawn.set("recycle_log_file_num", if fixed.recycles_logs { 2 } else { 0 });
-    drawn.flag("track_and_verify_wals_in_manifest", 30);
     drawn.flag("enable_pipelined_write", if fixed.pipelines_writes { 60 } else { 0 });
     // 7.8.3 as Debian builds it dies of an assertion in atomic flushes.
     let flushes_together = !fixed.pipelines_writes && fixed.release == Release::Current;

@@ -15,7 +15,7 @@
 
 use super::job_env::JobPlace;
 use super::job_events::{self, FlushedFamily};
-use super::{DbCore, direct_writes, event_log, job_env, space, switch_memtable, write};
+use super::{DbCore, direct_writes, event_log, job_env, space, switch_memtable, tracked_logs, write};
 use crate::column_family::ColumnFamilyData;
 use crate::events::Event;
 use crate::jobs::background_error::Reason;
@@ -115,6 +115,10 @@ fn flush_once(core: &DbCore, scope: &FlushScope) -> Result<Flushed> {
             return Err(error);
         }
         core.metrics.count_sync();
+        if let Err(error) = tracked_logs::record(core) {
+            discard(core, &flushes);
+            return Err(error);
+        }
     }
     let (flushes, released) = install(core, flushes)?;
     let flushed = flushes.iter().map(|flush| (flush.data.id, flush.memtables.len())).collect();

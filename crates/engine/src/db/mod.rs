@@ -78,6 +78,7 @@ mod space;
 mod storage_info;
 mod successive_merges;
 mod switch_memtable;
+mod tracked_logs;
 mod updates;
 mod versions;
 mod views;
@@ -247,7 +248,8 @@ impl DbCore {
     /// Makes everything that was logged durable, and the values that it refers to.
     pub(crate) fn sync_logs(&self) -> Result<()> {
         direct_writes::sync_all(self)?;
-        self.metrics.timed_sync(&*self.env.clock, || self.writes.logs().sync())
+        self.metrics.timed_sync(&*self.env.clock, || self.writes.logs().sync())?;
+        tracked_logs::record(self)
     }
 
     #[inline]

@@ -28,6 +28,7 @@ use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::db::options_file;
 use crate::db::space;
 use crate::db::switch_memtable;
+use crate::db::tracked_logs;
 use crate::db::{cleanup, families};
 use crate::events::Events;
 use crate::files::archive::{LogArchive, archive_of};
@@ -297,6 +298,7 @@ impl Opener {
             self.recover_versions(&to_open, RecoverMode::ReadWrite)?
         };
         let logs = if is_new { self.new_log_directory() } else { self.find_logs(&versions, info_log)? };
+        tracked_logs::check(&self.options, &*self.file_system, &logs, &versions)?;
         if !self.file_system.exists(&logs)? {
             create_directory(&*self.file_system, &logs)?;
         }
@@ -483,6 +485,7 @@ impl Opener {
             allow_fallocate: self.options.allow_fallocate,
             bytes_per_sync: self.options.wal_bytes_per_sync,
             compress: self.options.wal_compression != CompressionType::NoCompression,
+            track: self.options.track_and_verify_wals_in_manifest,
             temperature: self.options.wal_write_temperature,
             expected_bytes: self.families.first().map_or(0, |(_, options)| options.write_buffer_size as u64 * 11 / 10),
         };

@@ -10,7 +10,7 @@
 use super::DbCore;
 use crate::column_family::{ColumnFamilyData, FamilyMap};
 use crate::db::direct_writes::{self, Replaced};
-use crate::db::{in_place_updates, successive_merges, switch_memtable};
+use crate::db::{in_place_updates, successive_merges, switch_memtable, tracked_logs};
 use crate::jobs::background_error::Reason;
 use crate::metrics::stalls::WaitKind;
 use crate::metrics::{Counters, WaitCause};
@@ -131,8 +131,8 @@ fn check_record_limit(core: &DbCore, batch_bytes: usize) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid_argument(format!(
-        "a batch of {batch_bytes} bytes for a log with wal_compression {}, which takes {MAX_COMPRESSED_RECORD_BYTES} at \
-         most; write smaller batches, or open with wal_compression kNoCompression",
+        "a batch of {batch_bytes} bytes for a log with wal_compression {}, which takes {MAX_COMPRESSED_RECORD_BYTES} \
+         at most; write smaller batches, or open with wal_compression kNoCompression",
         compression.option_name()
     )))
 }
@@ -509,7 +509,8 @@ fn append_group(
             core.writes.ask_for_room();
         }
         if sync {
-            core.metrics.timed_sync(&*core.env.clock, || logs.sync()).inspect_err(|_| logs.take_back(&appended))
+            let synced = core.metrics.timed_sync(&*core.env.clock, || logs.sync());
+            synced.and_then(|()| tracked_logs::record(core)).inspect_err(|_| logs.take_back(&appended))
         } else {
             Ok(())
         }

@@ -70,7 +70,7 @@ pub(crate) struct Logs {
 impl Logs {
     pub(crate) fn new(file_system: Arc<dyn FileSystem>, places: Arc<FilePlaces>, options: WalOptions) -> Self {
         Self {
-            wal: Mutex::new(Wal::new(options.manual_flush)),
+            wal: Mutex::new(Wal::new(options.manual_flush, options.track)),
             maker: LogMaker { file_system, places, bytes_per_sync: AtomicU64::new(options.bytes_per_sync), options },
             spare: Mutex::default(),
             closed: Mutex::default(),
@@ -145,12 +145,25 @@ impl Logs {
             if synced.is_err() && !self.wal.lock().is_released(log.number) {
                 return synced;
             }
-            let log = closed.pop_front();
-            if synced.is_ok() {
-                log.map_or(Ok(()), OpenLog::close)?;
+            if let Some(log) = closed.pop_front()
+                && synced.is_ok()
+            {
+                let (number, size_bytes) = (log.number, log.size_bytes());
+                log.close()?;
+                self.wal.lock().note_finished(number, size_bytes);
             }
         }
         Ok(())
+    }
+
+    /// Takes the logs that were written to their end and became durable since the last call, where logs are tracked.
+    /// None while a name is not durable, as it may be that of one of them: a later sync sees to it.
+    pub(crate) fn take_finished(&self) -> Vec<LiveLog> {
+        if !self.maker.options.track {
+            return Vec::new();
+        }
+        let mut wal = self.wal.lock();
+        if wal.unsynced_name().is_some() { Vec::new() } else { wal.take_finished() }
     }
 
     /// Makes the names of the logs durable.
@@ -292,6 +305,7 @@ mod tests {
             allow_fallocate: false,
             bytes_per_sync: 0,
             compress: false,
+            track: false,
             temperature: Temperature::Unknown,
             expected_bytes: 0,
         };
@@ -372,6 +386,7 @@ mod tests {
             allow_fallocate: false,
             bytes_per_sync: 0,
             compress: false,
+            track: false,
             temperature: Temperature::Unknown,
             expected_bytes: 0,
         };

@@ -66,6 +66,8 @@ pub(crate) struct WalOptions {
     pub(crate) bytes_per_sync: u64,
     /// Records are written as Zstandard frames.
     pub(crate) compress: bool,
+    /// Logs that are written to their end and durable are gathered for the MANIFEST.
+    pub(crate) track: bool,
     /// A hint to the file system.
     pub(crate) temperature: Temperature,
     /// Bytes that a log is expected to reach: what to reserve.
@@ -109,7 +111,7 @@ impl Frame {
 }
 
 impl OpenLog {
-    fn size_bytes(&self) -> u64 {
+    pub(super) fn size_bytes(&self) -> u64 {
         self.file.size() + self.pending.len() as u64
     }
 
@@ -224,6 +226,9 @@ pub(super) struct Wal {
     unsynced: VecDeque<OpenLog>,
     /// Every log still needed but the current one, oldest first.
     older: VecDeque<LiveLog>,
+    /// Where logs are tracked: those that were switched away from and are durable, not taken yet.
+    finished: Vec<LiveLog>,
+    tracks: bool,
     is_directory_synced: bool,
     /// The newest sequence number that is in a log, or was made needless by a table.
     last_logged: SequenceNumber,
@@ -237,9 +242,11 @@ pub(super) struct Wal {
 const MOST_BEGINS: usize = 4096;
 
 impl Wal {
-    pub(super) fn new(manual_flush: bool) -> Self {
+    pub(super) fn new(manual_flush: bool, tracks: bool) -> Self {
         Self {
             manual_flush,
+            finished: Vec::new(),
+            tracks,
             current: None,
             unsynced: VecDeque::new(),
             older: VecDeque::new(),
@@ -306,11 +313,24 @@ impl Wal {
         if let Some(mut old) = self.current.replace(log) {
             self.older.push_back(LiveLog { number: old.number, size_bytes: old.size_bytes() });
             if old.is_synced {
+                self.note_finished(old.number, old.size_bytes());
                 let _ = old.file.close();
             } else {
                 self.unsynced.push_back(old);
             }
         }
+    }
+
+    /// A log that was switched away from is durable, with so many bytes.
+    pub(super) fn note_finished(&mut self, number: FileNumber, size_bytes: u64) {
+        if self.tracks && size_bytes > 0 {
+            self.finished.push(LiveLog { number, size_bytes });
+        }
+    }
+
+    /// Takes the logs that were noted, in the order in which they became durable.
+    pub(super) fn take_finished(&mut self) -> Vec<LiveLog> {
+        std::mem::take(&mut self.finished)
     }
 
     /// Appends one record made of `parts`: a batch of `count` sequence numbers from `first` on. It survives a crash of

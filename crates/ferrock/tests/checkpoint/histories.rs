@@ -33,6 +33,7 @@ fn db_options(files: &MemoryFileSystem, random: &mut Random) -> DbOptions {
     options.allow_concurrent_memtable_write = false;
     options.manual_wal_flush = random.one_in(4);
     options.atomic_flush = random.one_in(4);
+    options.track_and_verify_wals_in_manifest = random.one_in(2);
     options.max_manifest_file_size = if random.one_in(2) { 1000 } else { 1 << 30 };
     if random.one_in(3) {
         files.create_dir_all(Path::new("/data/logs")).unwrap();

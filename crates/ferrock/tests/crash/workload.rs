@@ -92,6 +92,7 @@ pub struct Draw {
     /// Logs that nothing needs go to an archive.
     keeps_logs: bool,
     compresses_logs: bool,
+    tracks_logs: bool,
 }
 
 /// Whether all families become durable together, and whether that is all that keeps them together.
@@ -197,6 +198,7 @@ impl Draw {
             },
             keeps_logs: one_of(&[0, 0, 1]) == 1,
             compresses_logs: one_of(&[0, 0, 1]) == 1,
+            tracks_logs: one_of(&[0, 1]) == 1,
         };
         if !draw.atomicity.is_logged() {
             (draw.has_unlogged_family, draw.is_single_family) = (false, false);
@@ -225,6 +227,7 @@ pub fn options(file_system: &MemoryFileSystem, seed: u64) -> DbOptions {
     if draw.compresses_logs {
         options.wal_compression = ferrock::options::CompressionType::Zstd;
     }
+    options.track_and_verify_wals_in_manifest = draw.tracks_logs;
     options.avoid_flush_during_recovery = draw.avoid_flush_during_recovery;
     options.atomic_flush = matches!(draw.atomicity, Atomicity::LoggedAndFlushed | Atomicity::Flushed);
     options.wal_ttl_seconds = if draw.keeps_logs { 50 } else { 0 };

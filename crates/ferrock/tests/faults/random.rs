@@ -114,6 +114,7 @@ fn options(seed: u64, file_system: Arc<dyn FileSystem>) -> DbOptions {
     if seed % 3 == 1 {
         options.wal_compression = ferrock::options::CompressionType::Zstd;
     }
+    options.track_and_verify_wals_in_manifest = seed % 4 > 1;
     options.atomic_flush = seed % 5 == 3;
     options.allow_fallocate = seed % 5 != 2;
     // Logs, or tables, beside the other files.

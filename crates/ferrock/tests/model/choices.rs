@@ -38,6 +38,7 @@ pub const DATABASE: &[&str] = &[
     "avoid_flush_during_recovery=true",
     "manual_wal_flush=true",
     "wal_compression=kZSTD",
+    "track_and_verify_wals_in_manifest=true",
     "rate_limiter=reads",
     "rate_limiter=writes",
     "rate_limiter=all",

@@ -38,6 +38,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
         Effect::Elsewhere("tests/best_efforts/history.rs", "the_newest_whole_state_of_each_family_comes_up"),
     ),
     ("manual_wal_flush", Shown(manual_wal_flush)),
+    (
+        "track_and_verify_wals_in_manifest",
+        Effect::Elsewhere("tests/updates/tracked.rs", "a_listed_log_that_is_missing_or_shorter_is_refused"),
+    ),
     ("wal_compression", Shown(wal_compression)),
     ("allow_fallocate", Shown(|| files::asked("allow_fallocate", ["true", "false"], "log: "))),
     ("max_manifest_file_size", Shown(|| manifests("max_manifest_file_size", "max_manifest_space_amp_pct"))),

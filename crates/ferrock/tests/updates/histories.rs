@@ -65,6 +65,7 @@ fn run(seed: u64) -> Outcome {
     if seed % 7 < 3 {
         options.wal_compression = ferrock::options::CompressionType::Zstd;
     }
+    options.track_and_verify_wals_in_manifest = seed % 2 == 1;
     options.avoid_flush_during_recovery = seed % 4 == 2;
     if seed % 5 == 3 {
         options.wal_dir = "/logs".to_owned();

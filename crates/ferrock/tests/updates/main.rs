@@ -6,6 +6,7 @@
 //! threads.rs    writers, a thread that flushes, and readers that follow all the time
 //! crashes.rs    the files as they are at every operation, opened and read from the beginning
 //! archive.rs    which logs are kept, and for how long
+//! tracked.rs    logs that the MANIFEST lists, and opens that verify them
 //! gaps.rs       what is missing: logs that went, writes without a log, writes that failed, damage
 //! ```
 #![allow(
@@ -24,3 +25,4 @@ mod follower;
 mod gaps;
 mod histories;
 mod threads;
+mod tracked;

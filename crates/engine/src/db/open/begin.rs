@@ -93,6 +93,10 @@ fn commit_recovery(
         {
             edit.min_log_number_to_keep = Some(FileNumber(newest.0 + 1));
         }
+        // A crash may have kept the record that made a tracked log needless, and not the one that says so.
+        if view.id == 0 && keeps_memtables && !core.versions.tracked_wals().is_empty() {
+            edit.min_log_number_to_keep = Some(core.versions.oldest_needed_log());
+        }
         edits.push(edit);
     }
     let written: Vec<(u32, Vec<FileNumber>)> = edits

@@ -20,6 +20,7 @@ use super::{DbCore, Opener, best_efforts, logs};
 use crate::column_family::ColumnFamily;
 use crate::db::open;
 use crate::db::recovery::Tailing;
+use crate::db::tracked_logs;
 use crate::info_log::InfoLog;
 use crate::spans;
 use ferrock_base::{Error, ErrorKind, FileNumber, Result, SequenceNumber};
@@ -117,6 +118,7 @@ impl Opener {
         if !self.file_system.exists(&directory)? {
             return Err(Error::invalid_argument("wal_dir not found").in_file(directory));
         }
+        tracked_logs::check(&self.options, &*self.file_system, &directory, &versions)?;
         let core = self.assemble(versions, directory, info_log, None, true);
         let mut recovery = logs::log_recovery(&core, missing_is_error);
         let is_manifest_unchanged = || self.manifest_in_use().is_ok_and(|now| before == Some(&now));

@@ -38,12 +38,16 @@ impl VersionSet {
             );
         }
         let number = state.manifest_number;
+        let tracked = state.tracked_wals.keys().next().copied();
         let versions = state.families.iter().map(|(id, family)| (*id, Arc::clone(&family.current))).collect();
         drop(state);
         let size_bytes = match &manifest.writer {
             Some(writer) => writer.size_bytes(),
             None => self.file_system.file_size(&self.db_path.join(file_name::manifest(number)))?,
         };
-        Ok(ManifestToCopy { number, size_bytes, oldest_needed_log: self.oldest_needed_log(), versions })
+        // An open that verifies tracked WALs looks for each that these bytes list.
+        let oldest_needed_log = self.oldest_needed_log();
+        let oldest_needed_log = tracked.map_or(oldest_needed_log, |tracked| tracked.min(oldest_needed_log));
+        Ok(ManifestToCopy { number, size_bytes, oldest_needed_log, versions })
     }
 }

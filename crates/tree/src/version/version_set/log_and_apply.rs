@@ -103,8 +103,11 @@ impl VersionSet {
         for edit in edits.iter_mut() {
             // Readers of a MANIFEST take the last record of a value.
             edit.min_log_number_to_keep = edit.min_log_number_to_keep.map(|number| number.max(kept_from));
+            // A WAL that was synced while a flush made it needless is gone by now, or about to go.
+            edit.wal_additions.retain(|wal| wal.log_number >= kept_from);
         }
         let gone = edits.iter().filter_map(|edit| edit.min_log_number_to_keep).max();
+        let has_tracked_wals = has_tracked_wals || edits.iter().any(|edit| !edit.wal_additions.is_empty());
         if has_tracked_wals && gone.is_some() {
             edits.push(VersionEdit { min_log_number_to_keep: gone, wal_deletion: gone, ..VersionEdit::default() });
         }

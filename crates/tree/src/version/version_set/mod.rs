@@ -214,7 +214,6 @@ impl VersionSet {
 
     /// WALs recorded by a database that tracks them, with their synced sizes.
     #[must_use]
-    #[cfg(test)]
     pub fn tracked_wals(&self) -> BTreeMap<FileNumber, Option<u64>> {
         self.state.lock().tracked_wals.clone()
     }

@@ -416,6 +416,12 @@ fn tracked_wals_are_kept_until_they_are_gone() {
     let emptied = open(&file_system, &["default"]).unwrap();
     assert_eq!(emptied.tracked_wals().len(), 0, "RocksDB refuses a database whose tracked WAL is not there");
     assert_eq!(emptied.current(0).unwrap().level(0).len(), 1);
+    // Synced while a flush made it needless: nothing will say again that it is gone.
+    let late = VersionEdit { wal_additions: vec![wal(5, Some(9)), wal(8, Some(10))], ..VersionEdit::default() };
+    emptied.log_and_apply(vec![late]).unwrap();
+    for version_set in [&emptied, &open(&file_system, &["default"]).unwrap()] {
+        assert_eq!(version_set.tracked_wals().into_keys().collect::<Vec<_>>(), [FileNumber(8)]);
+    }
 }
 
 #[test]
