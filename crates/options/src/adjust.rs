@@ -61,7 +61,7 @@ impl DbOptions {
         if !matches!(*compression, CompressionType::NoCompression | CompressionType::Zstd) {
             let bound = "no compression of logs, which is kZSTD".to_owned();
             let used = CompressionType::NoCompression;
-            adjusted.push(Adjustment::new("wal_compression", &compression.option_name(), bound, &used.option_name()));
+            adjusted.push(Adjustment::new("wal_compression", compression.option_name(), bound, used.option_name()));
             *compression = used;
         }
         adjusted

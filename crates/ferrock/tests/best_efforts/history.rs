@@ -194,7 +194,8 @@ impl History {
         for blob in state.blobs.iter().filter(|blob| gone.contains(blob) && self.owner_of_blob[blob] == family) {
             let names = |tables: &[&Table]| tables.iter().any(|table| table.oldest_blob == Some(*blob));
             let may_need = there.iter().any(|table| table.oldest_blob.is_some_and(|oldest| oldest <= *blob));
-            if may_need && !(names(&missing) && !names(&there)) {
+            let is_of_missing_alone = names(&missing) && !names(&there);
+            if may_need && !is_of_missing_alone {
                 return None;
             }
         }
@@ -221,8 +222,8 @@ impl History {
             let is_torn =
                 |index: &usize| points.iter().any(|point| point >= index) && points.iter().any(|point| point < index);
             let Some(torn) = (0..self.states.len()).find(|index| is_group(index) && is_torn(index)) else { break };
-            for family in 0..ALL {
-                points[family] = if points[family] >= torn { newest(family, torn) } else { points[family] };
+            for (family, point) in points.iter_mut().enumerate().filter(|(_, point)| **point >= torn) {
+                *point = newest(family, torn);
             }
         }
         std::array::from_fn(|family| self.contents_of(points[family], family, gone).cloned().unwrap_or_default())
