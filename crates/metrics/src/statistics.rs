@@ -23,7 +23,11 @@ fn is_time(description: &str) -> bool {
 /// A name without the last word, where it says the unit that the metric does not have.
 fn name_of(rocksdb: &str, description: &str) -> String {
     let own = rocksdb.strip_prefix("rocksdb.").unwrap_or(rocksdb);
-    let own = if is_time(description) { own.strip_suffix(".micros").unwrap_or(own) } else { own };
+    let own = if is_time(description) {
+        own.strip_suffix(".micros").or_else(|| own.strip_suffix("_micros")).unwrap_or(own)
+    } else {
+        own
+    };
     let letters = own.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' });
     let unit = if is_time(description) { "_seconds" } else { "" };
     format!("ferrock_statistics_{}{unit}", letters.collect::<String>())
