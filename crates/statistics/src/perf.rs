@@ -29,7 +29,7 @@ pub enum PerfLevel {
     EnableWait = 3,
     /// Other times.
     EnableTimeExceptForMutex = 4,
-    /// The same: no processor time is counted.
+    /// The same, and times of the processor of what the thread does to files.
     EnableTimeAndCpuTimeExceptForMutex = 5,
     /// The same: no time is spent waiting for a mutex of the whole database.
     EnableTime = 6,

@@ -298,7 +298,10 @@ impl Opener {
             self.recover_versions(&to_open, RecoverMode::ReadWrite)?
         };
         let logs = if is_new { self.new_log_directory() } else { self.find_logs(&versions, info_log)? };
-        tracked_logs::check(&self.options, &*self.file_system, &logs, &versions)?;
+        // Best efforts want no log.
+        if !is_best_efforts {
+            tracked_logs::check(&self.options, &*self.file_system, &logs, &versions)?;
+        }
         if !self.file_system.exists(&logs)? {
             create_directory(&*self.file_system, &logs)?;
         }

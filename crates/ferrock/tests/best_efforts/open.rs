@@ -2,7 +2,7 @@
 
 use super::common::{Contents, options_on, rows_of};
 use super::history::{PATH, family};
-use ferrock::{Db, DbOptions, ErrorKind, ReadOptions};
+use ferrock::{Db, DbOptions, ErrorKind, FlushOptions, ReadOptions, WriteOptions};
 use ferrock_vfs::{CrashPolicy, FileSystem, MemoryFileSystem, read_file, write_file_synced};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -134,7 +134,7 @@ fn latest_options_find_the_families_without_current_and_do_not_ask_for_it_again(
     )
     .unwrap();
     db.put_cf(&handles[1], b"a", b"1", &ferrock::WriteOptions::default()).unwrap();
-    db.flush_cf(&handles[1], &ferrock::FlushOptions::default()).unwrap();
+    db.flush_cf(&handles[1], &FlushOptions::default()).unwrap();
     drop((db, handles));
     files.remove_file(&in_db("CURRENT")).unwrap();
     let (db, handles) = Db::open_with_latest_options(PATH, options(&files, true)).unwrap();
@@ -163,4 +163,34 @@ fn opens_that_only_read_refuse_it() {
         assert!(error.to_string().contains("open for writing once"), "{error}");
     }
     assert_eq!(files.operation_count(), before, "nothing was written");
+}
+
+/// `track_and_verify_wals_in_manifest` lists logs, of which the recovered database needs none.
+#[test]
+fn a_listed_log_is_wanted_by_no_open_any_more() {
+    let files = MemoryFileSystem::new();
+    let with = |best_efforts: bool, files: &MemoryFileSystem| {
+        let mut options = options(files, best_efforts);
+        options.track_and_verify_wals_in_manifest = true;
+        (options.create_if_missing, options.create_missing_column_families) = (true, true);
+        let families = ["default", "other"].map(|name| (name.to_owned(), family(false))).into();
+        Db::open_cf(PATH, options, families)
+    };
+    let (db, families) = with(false, &files).unwrap();
+    families.iter().for_each(|family| db.put_cf(family, b"key", b"value", &WriteOptions::synced()).unwrap());
+    db.flush_cf(&families[0], &FlushOptions::default()).unwrap();
+    db.put_cf(&families[0], b"later", b"value", &WriteOptions::synced()).unwrap();
+    let files = files.crash_clone(CrashPolicy::KeepAll);
+    drop(db);
+    let mut logs = files.children(Path::new(PATH)).unwrap();
+    logs.retain(|name| name.ends_with(".log"));
+    logs.sort();
+    files.remove_file(&in_db(&logs[0])).unwrap();
+    assert_eq!(with(false, &files).unwrap_err().kind(), ErrorKind::Corruption, "a listed log is missing");
+    for best_efforts in [true, false] {
+        let (db, families) = with(best_efforts, &files).unwrap();
+        let held = families.iter().map(|family| rows_of(db.iter_cf(family, &ReadOptions::default())).len());
+        assert_eq!(held.collect::<Vec<_>>(), [1, 0], "what was flushed");
+        db.close().unwrap();
+    }
 }

@@ -135,6 +135,8 @@ impl VersionSet {
         let mut state = self.state.lock();
         state.min_log_number_to_keep = state.min_log_number_to_keep.max(next);
         state.prev_log_number = FileNumber(0);
+        // An open that verifies the logs of the list looks for each.
+        state.tracked_wals.clear();
         state.families.values_mut().for_each(|family| family.log_number = family.log_number.max(next));
     }
 }
