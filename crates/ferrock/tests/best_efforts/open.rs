@@ -133,7 +133,7 @@ fn latest_options_find_the_families_without_current_and_do_not_ask_for_it_again(
         vec![("default".to_owned(), family(false)), ("two".to_owned(), family(false))],
     )
     .unwrap();
-    db.put_cf(&handles[1], b"a", b"1", &ferrock::WriteOptions::default()).unwrap();
+    db.put_cf(&handles[1], b"a", b"1", &WriteOptions::default()).unwrap();
     db.flush_cf(&handles[1], &FlushOptions::default()).unwrap();
     drop((db, handles));
     files.remove_file(&in_db("CURRENT")).unwrap();
