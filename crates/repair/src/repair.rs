@@ -28,7 +28,7 @@ use ferrock_format::unique_id::UniqueId;
 use ferrock_format::version_edit::{BlobFileAddition, BlobFileGarbage, ColumnFamilyChange, NewFile, VersionEdit};
 use ferrock_format::{current_file, file_name};
 use ferrock_tree::places::is_same;
-use ferrock_vfs::{FileSystem, WritableOptions, copy_file, read_file, write_file_atomically, write_file_synced};
+use ferrock_vfs::{FileSystem, WritableOptions, copy_file, read_file, write_file_atomically};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -397,7 +397,9 @@ impl Job<'_> {
         for record in records {
             writer.encode_record(&[&record.encode()], &mut bytes);
         }
-        write_file_synced(self.files, &self.target().join(file_name::manifest(number)), &bytes)
+        // Never in parts under its name: a repair that fails here must not leave a MANIFEST that the next one trusts.
+        let (path, temporary) = (file_name::manifest(number), file_name::temp(number));
+        write_file_atomically(self.files, &self.target().join(path), &self.target().join(temporary), &bytes)
     }
 
     /// Files that the repaired database does not need.

@@ -264,7 +264,7 @@ measures! {
         MemtablePayloadBytesAtFlush "rocksdb.memtable.payload.bytes.at.flush" counts
             "Bytes of keys and values of the memtables of flushes.",
         MemtableGarbageBytesAtFlush "rocksdb.memtable.garbage.bytes.at.flush" counts
-            "Those that no table got.",
+            "Those that no table got: hidden ones, and values in blob files.",
         VerifyChecksumReadBytes "rocksdb.verify_checksum.read.bytes" counts "Bytes of tables that `verify_checksum` read.",
         BackupReadBytes "rocksdb.backup.read.bytes" zero "not counted",
         BackupWriteBytes "rocksdb.backup.write.bytes" zero "not counted",

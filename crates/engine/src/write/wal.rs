@@ -126,11 +126,18 @@ impl OpenLog {
 
     /// Encodes a record made of `parts` into what waits for the file. The first one of a compressed log brings the
     /// record that says so before it: a log without records stays empty.
+    #[inline]
     fn encode(&mut self, parts: &[&[u8]]) -> Result<()> {
-        let Some(frame) = &mut self.frame else {
-            self.writer.encode_record(parts, &mut self.pending);
-            return Ok(());
-        };
+        if self.frame.is_some() {
+            return self.encode_frame(parts);
+        }
+        self.writer.encode_record(parts, &mut self.pending);
+        Ok(())
+    }
+
+    #[cold]
+    fn encode_frame(&mut self, parts: &[&[u8]]) -> Result<()> {
+        let Some(frame) = &mut self.frame else { return Ok(()) };
         let payload = frame.make(parts)?;
         if self.file.size() == 0 && self.pending.is_empty() {
             self.writer.encode_set_zstd_compression(&mut self.pending);

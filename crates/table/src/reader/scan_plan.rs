@@ -35,6 +35,10 @@ impl BlockTableIter {
                 return;
             }
         };
+        // One that was begun ahead was counted then, and a block of another kind is where it is decoded.
+        if !self.pausing.is_ahead() && !matches!(read.purpose, Purpose::Block(_)) {
+            self.table.loader().count_bytes(bytes.bytes().len(), self.options.activity);
+        }
         match &read.purpose {
             Purpose::Data(direction) if !bytes.is_empty() && self.options.pauses => {
                 self.window.take_piece(read.range.clone(), bytes, *direction);

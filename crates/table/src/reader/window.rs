@@ -383,8 +383,9 @@ impl Window {
         if piece.is_empty() {
             return Err(short_read(rest.start, length, 0));
         }
+        let came = piece.bytes().len();
         self.add(piece, direction);
-        Ok(length)
+        Ok(came)
     }
 
     /// Prefetches `rest` and what a forward scan reads behind it, once half of the last prefetch is used.
