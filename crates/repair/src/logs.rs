@@ -4,11 +4,23 @@
 //! as with `wal_recovery_mode=kSkipAnyCorruptedRecords`; what the other modes would lose is told.
 
 use crate::report::{Finding, Problem};
+use ferrock_base::checksum::{crc32c, mask_crc};
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber, ValueType};
-use ferrock_format::log::{BLOCK_SIZE_BYTES, LogEvent, LogReader, SliceSource, WalRecoveryMode, intact_record};
+use ferrock_format::log::{
+    BLOCK_SIZE_BYTES, LEGACY_HEADER_SIZE_BYTES, LogEvent, LogReader, SliceSource, WalRecoveryMode, intact_record,
+};
 use ferrock_format::write_batch::{Record, WriteBatchRef};
 use ferrock_vfs::{FileSystem, read_file};
 use std::path::Path;
+
+/// Types of records up to this one have no number of their log.
+const LAST_LEGACY_TYPE: u8 = 4;
+
+/// A type of records that every reader passes over: its first bit says so.
+const IGNORED_TYPE: u8 = 254;
+
+/// What a reader says of fragments behind which an earlier use of the file seems to begin; it stops there.
+const TRAILING: &str = "error reading trailing data";
 
 /// Bytes of a record behind the value of a put that remembers its time.
 const TIME_BYTES: usize = 8;
@@ -45,59 +57,117 @@ pub(crate) fn read(
     number: FileNumber,
     visit: &mut dyn FnMut(LogEntry<'_>) -> Result<()>,
 ) -> Result<LogFacts> {
-    let mut facts = LogFacts::default();
     let bytes = match read_file(files, path) {
         Ok(bytes) => bytes,
-        Err(error) => {
-            facts.findings.push(Finding::of(&error));
-            return Ok(facts);
-        }
+        Err(error) => return Ok(LogFacts { findings: vec![Finding::of(&error)], ..LogFacts::default() }),
     };
-    let mut reader = LogReader::new(SliceSource(&bytes), number, WalRecoveryMode::PointInTimeRecovery);
-    let (mut scratch, mut is_behind_damage, mut goes_on) = (Vec::new(), false, false);
-    loop {
-        match reader.read_record(&mut scratch) {
-            Ok(LogEvent::Record { physical_offset, data }) => {
-                if let Err(finding) = read_batch(data, physical_offset, is_behind_damage, &mut facts, visit)? {
-                    facts.findings.push(finding);
-                    is_behind_damage = true;
+    let mut reading = Reading { bytes, number, facts: LogFacts::default(), from: 0, is_recycled: false };
+    while let Some(end) = reading.read(visit)? {
+        if !reading.skip(end) {
+            break;
+        }
+    }
+    Ok(reading.facts)
+}
+
+/// A log that is read until a reader would stop before its end. What it stopped at is then taken for a record that says
+/// nothing, and the log is read again from there.
+struct Reading {
+    bytes: Vec<u8>,
+    number: FileNumber,
+    facts: LogFacts,
+    /// Records before this offset were shown.
+    from: u64,
+    /// Records have the number of the log.
+    is_recycled: bool,
+}
+
+impl Reading {
+    /// Shows the entries from `from` on. Returns where the reader stopped, if that is not where the log ends.
+    fn read(&mut self, visit: &mut dyn FnMut(LogEntry<'_>) -> Result<()>) -> Result<Option<u64>> {
+        let mut reader = LogReader::new(SliceSource(&self.bytes), self.number, WalRecoveryMode::PointInTimeRecovery);
+        let (mut scratch, mut is_behind_damage) = (Vec::new(), self.from > 0);
+        loop {
+            match reader.read_record(&mut scratch) {
+                Ok(LogEvent::Record { physical_offset, .. }) if physical_offset < self.from => {}
+                Ok(LogEvent::Corruption { offset, .. }) if offset < self.from => {}
+                Ok(LogEvent::Record { physical_offset, data }) => {
+                    self.is_recycled |= self.type_at(physical_offset).is_some_and(|kind| kind > LAST_LEGACY_TYPE);
+                    if let Err(finding) = read_batch(data, physical_offset, is_behind_damage, &mut self.facts, visit)? {
+                        self.facts.findings.push(finding);
+                        is_behind_damage = true;
+                    }
                 }
-            }
-            Ok(LogEvent::Corruption { offset, what, bytes_dropped }) => {
-                let is_torn = ["truncated header", "truncated record body", "error reading trailing data"];
-                let is_torn = is_torn.contains(&&*what) && !has_record_behind(&bytes, offset, number);
-                let problem = if is_torn { Problem::TornEnd } else { Problem::Damaged };
-                facts.findings.push(Finding::at(problem, offset, format!("{what}; {bytes_dropped} bytes are lost")));
-                is_behind_damage = true;
-            }
-            // The end of a recycled log, unless this one goes on behind it: then the header of a record was changed.
-            Ok(LogEvent::OldRecord { .. }) if goes_on => {}
-            Ok(LogEvent::OldRecord { offset }) if has_own_record(&bytes, offset, bytes.len(), number) => {
-                let what = "a record seems to be of an earlier use of the file, and intact ones of this log follow it";
-                facts.findings.push(Finding::at(Problem::Damaged, offset, what));
-                (is_behind_damage, goes_on) = (true, true);
-            }
-            Ok(LogEvent::OldRecord { .. } | LogEvent::End) => break,
-            Err(error) => {
-                facts.findings.push(Finding::of(&error));
-                break;
+                Ok(LogEvent::Corruption { offset, what, bytes_dropped }) => {
+                    let may_be_torn = ["truncated header", "truncated record body", TRAILING].contains(&&*what);
+                    // Of what looks like a torn end a length was damaged where intact records follow. A reader takes
+                    // no more than the last block for torn.
+                    let is_torn = may_be_torn && self.next_own(offset, 2 * BLOCK_SIZE_BYTES).is_none();
+                    let problem = if is_torn { Problem::TornEnd } else { Problem::Damaged };
+                    let is_trailing = what == TRAILING;
+                    let what = format!("{what}; {bytes_dropped} bytes are lost");
+                    self.facts.findings.push(Finding::at(problem, offset, what));
+                    is_behind_damage = true;
+                    if is_trailing {
+                        return Ok(Some(offset));
+                    }
+                }
+                // The end of a recycled log, unless this one goes on behind it: then the header of a record was changed.
+                Ok(LogEvent::OldRecord { offset }) => {
+                    if self.next_own(offset, self.bytes.len()).is_none() {
+                        return Ok(None);
+                    }
+                    let what =
+                        "a record seems to be of an earlier use of the file, and intact ones of this log follow it";
+                    self.facts.findings.push(Finding::at(Problem::Damaged, offset, what));
+                    return Ok(Some(offset));
+                }
+                Ok(LogEvent::End) => return Ok(None),
+                Err(error) => {
+                    self.facts.findings.push(Finding::of(&error));
+                    return Ok(None);
+                }
             }
         }
     }
-    Ok(facts)
-}
 
-/// True when an intact record lies behind what looks like a torn end: then a length was damaged. No more than two
-/// blocks are looked at, as a reader takes only the last one for torn.
-fn has_record_behind(bytes: &[u8], offset: u64, number: FileNumber) -> bool {
-    has_own_record(bytes, offset, 2 * BLOCK_SIZE_BYTES, number)
-}
+    fn type_at(&self, offset: u64) -> Option<u8> {
+        self.bytes.get(usize::try_from(offset).ok()?.checked_add(LEGACY_HEADER_SIZE_BYTES - 1)?).copied()
+    }
 
-/// True when within `reach` bytes behind `offset` an intact record of this log begins.
-fn has_own_record(bytes: &[u8], offset: u64, reach: usize, number: FileNumber) -> bool {
-    let start = usize::try_from(offset).unwrap_or(usize::MAX).saturating_add(1);
-    let end = bytes.len().min(start.saturating_add(reach));
-    (start..end).any(|position| intact_record(&bytes[position..], number).is_some())
+    /// Where the first intact record of this log begins, within `reach` bytes behind `offset`. In a recycled log the
+    /// bytes of an earlier use may look like a record without a number.
+    fn next_own(&self, offset: u64, reach: usize) -> Option<usize> {
+        let start = usize::try_from(offset).ok()?.checked_add(1)?;
+        let end = self.bytes.len().min(start.saturating_add(reach));
+        (start..end).find(|&position| {
+            let bytes = &self.bytes[position..];
+            let is_kind = bytes.get(LEGACY_HEADER_SIZE_BYTES - 1).is_some_and(|kind| *kind > LAST_LEGACY_TYPE);
+            (is_kind || !self.is_recycled) && intact_record(bytes, self.number).is_some()
+        })
+    }
+
+    /// Puts records that say nothing over what lies between `offset` and the next intact record of this log; false
+    /// where there is none.
+    fn skip(&mut self, offset: u64) -> bool {
+        let Some(next) = self.next_own(offset, self.bytes.len()) else { return false };
+        let mut start = usize::try_from(offset).unwrap_or(next);
+        while start < next {
+            let end = next.min((start / BLOCK_SIZE_BYTES + 1) * BLOCK_SIZE_BYTES);
+            let piece = &mut self.bytes[start..end];
+            piece.fill(0);
+            // Fewer bytes are the padding of a block, or too few for a record: the record behind them is lost, too.
+            if let Some(length) = piece.len().checked_sub(LEGACY_HEADER_SIZE_BYTES) {
+                piece[4..6].copy_from_slice(&(length as u16).to_le_bytes());
+                piece[6] = IGNORED_TYPE;
+                let crc = mask_crc(crc32c(&piece[6..]));
+                piece[..4].copy_from_slice(&crc.to_le_bytes());
+            }
+            start = end;
+        }
+        self.from = next as u64;
+        true
+    }
 }
 
 /// The entries of one batch, or what is wrong with it.
