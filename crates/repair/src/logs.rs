@@ -112,7 +112,7 @@ impl Reading {
                         return Ok(Some(offset));
                     }
                 }
-                // The end of a recycled log, unless this one goes on behind it: then the header of a record was changed.
+                // The end of a recycled log, unless this one goes on behind it: then a header was changed.
                 Ok(LogEvent::OldRecord { offset }) => {
                     if self.next_own(offset, self.bytes.len()).is_none() {
                         return Ok(None);

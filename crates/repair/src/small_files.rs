@@ -85,8 +85,9 @@ fn missing_end(subject: &Subject, tree: &Tree) -> Option<String> {
     let is_table_missing = named.keys().any(|number| !subject.tables.contains_key(number));
     let is_log_missing = !subject.logs.contains_key(&tree.first_needed_log());
     let is_ahead = |(number, present): (&FileNumber, &Present)| {
-        let largest = properties_of(subject, *number, present).and_then(|properties| properties.key_largest_seqno);
-        largest.is_some_and(|largest| largest > tree.last_sequence.0)
+        // One without the property, as RocksDB wrote them before 9.7, may be ahead.
+        let is_ahead = |largest: Option<u64>| largest.is_none_or(|largest| largest > tree.last_sequence.0);
+        properties_of(subject, *number, present).is_some_and(|properties| is_ahead(properties.key_largest_seqno))
     };
     (is_table_missing || (is_log_missing && newer.any(is_ahead))).then(|| {
         format!("its end is missing: table {first} is newer than all that it names, and what it names is not all there")
