@@ -14,7 +14,8 @@ const DIRECTORY: &str = "FERROCK_FOLLOWED_WRITER_DIRECTORY";
 const SEED: u64 = 11;
 const WRITERS: u64 = 4;
 const CATCH_UPS_OF_WRITER: u64 = 60;
-const READS_OF_VIEW: u64 = 200;
+/// With them a million reads, each of a state that the writer had.
+const READS_OF_VIEW: u64 = 4_200;
 
 fn options() -> DbOptions {
     let mut options = DbOptions::default();
