@@ -184,6 +184,10 @@ functions! {
         wal_iter_status: (Object, ErrorSlot);
         wal_iter_get_batch: (Object, *mut u64) -> Object;
         wal_iter_destroy: (Object);
+        repair_db: (Object, *const c_char, ErrorSlot);
+        open_as_secondary_column_families: (Object, *const c_char, *const c_char, c_int, *const *const c_char,
+            *const Object, *mut Object, ErrorSlot) -> Object;
+        try_catch_up_with_primary: (Object, ErrorSlot);
         start_trace: (Object, Object, Object, Object, *const c_char, ErrorSlot);
         end_trace: (Object, ErrorSlot);
         trace_options_create: () -> Object;

@@ -1,5 +1,6 @@
 //! Any library with RocksDB's C interface: the real one, or Ferrock's.
 
+mod others;
 mod traces;
 
 use crate::engine::{

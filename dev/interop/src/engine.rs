@@ -4,6 +4,7 @@
 //! sides understand; errors are texts.
 
 use crate::settings::Settings;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// The column families of every history.
@@ -84,6 +85,22 @@ pub trait Database {
     /// What the engine says about a family under a name.
     fn property(&self, family: usize, name: &str) -> Outcome<String>;
     fn close(self: Box<Self>) -> Outcome<()>;
+}
+
+/// All rows: number of the family, key, and the first byte and the length of the value.
+pub fn rows(db: &dyn Database) -> Outcome<Value> {
+    let mut all = Vec::new();
+    for family in 0..db.families() {
+        let mut cursor = db.iterate(family, &IterHow::default())?;
+        cursor.seek_to_first();
+        while cursor.valid() {
+            let value = cursor.value().first().map(|byte| (*byte, cursor.value().len()));
+            all.push(json!([family, String::from_utf8_lossy(cursor.key()), value]));
+            cursor.next();
+        }
+        cursor.status()?;
+    }
+    Ok(all.into())
 }
 
 /// An iterator.

@@ -24,9 +24,11 @@ mod model;
 mod properties;
 mod random;
 mod remote;
+mod repairs;
 mod report;
 mod rewritings;
 mod runner;
+mod secondaries;
 mod seeds;
 mod settings;
 mod tables;
@@ -139,13 +141,35 @@ enum Task {
         #[arg(long, value_name = "PATH")]
         ferrock_library: Option<PathBuf>,
     },
+    /// Databases that one of RocksDB 11.8.1 and Ferrock's library made, lost a part of, and repaired, read by both.
+    Repairs {
+        /// Seeds: one, or FIRST..LAST, both included.
+        #[arg(long, default_value = "0..31", value_parser = parse_seeds)]
+        seeds: RangeInclusive<u64>,
+        /// Ferrock's library, built from crates/capi [default: the one beside this program].
+        #[arg(long, value_name = "PATH")]
+        ferrock_library: Option<PathBuf>,
+    },
+    /// Secondary instances of Ferrock's library and of RocksDB 11.8.1 over databases that either writes.
+    Secondaries {
+        /// Seeds: one, or FIRST..LAST, both included.
+        #[arg(long, default_value = "0..11", value_parser = parse_seeds)]
+        seeds: RangeInclusive<u64>,
+        /// Ferrock's library, built from crates/capi [default: the one beside this program].
+        #[arg(long, value_name = "PATH")]
+        ferrock_library: Option<PathBuf>,
+    },
     /// Histories, answers, histories under many options, counts, tables, golden databases, rewritings, wide tables,
-    /// backups, updates, traces, ingestions and entries that expire.
+    /// backups, updates, traces, ingestions, entries that expire, repairs and secondary instances.
     All(HistoriesArguments),
     #[command(hide = true)]
     UpdatesCase(updates::Case),
     #[command(hide = true)]
     TracesCase(traces::Case),
+    #[command(hide = true)]
+    RepairsCase(repairs::Case),
+    #[command(hide = true)]
+    SecondariesCase(secondaries::Case),
     #[command(hide = true)]
     AlikeCase(alike::Case),
     #[command(hide = true)]
@@ -362,7 +386,10 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             let golden = golden_databases(&directory, library, "", json)?;
             let updates = of_both(UPDATES, &directory, library, arguments.ferrock_library.as_deref(), 0..=7, json)?;
             let traces = of_both(TRACES, &directory, library, arguments.ferrock_library.as_deref(), 0..=7, json)?;
-            let copies = updates && backups && ingestions && traces && ttls;
+            let repairs = of_both(REPAIRS, &directory, library, arguments.ferrock_library.as_deref(), 0..=31, json)?;
+            let secondaries =
+                of_both(SECONDARIES, &directory, library, arguments.ferrock_library.as_deref(), 0..=11, json)?;
+            let copies = updates && backups && ingestions && traces && ttls && repairs && secondaries;
             Ok(copies && golden && rewritings && tables && counts && answers && alike && histories && wide)
         }
         Task::Worker { release, library, ferrock_library, seed, directory, from_turn } => {
@@ -394,6 +421,14 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             of_both(TRACES, &directory, library, ferrock_library.as_deref(), seeds, json)
         }
         Task::TracesCase(case) => Ok(report::said(traces::play(&case))),
+        Task::Repairs { seeds, ferrock_library } => {
+            of_both(REPAIRS, &directory, library, ferrock_library.as_deref(), seeds, json)
+        }
+        Task::RepairsCase(case) => Ok(report::said(repairs::play(&case))),
+        Task::Secondaries { seeds, ferrock_library } => {
+            of_both(SECONDARIES, &directory, library, ferrock_library.as_deref(), seeds, json)
+        }
+        Task::SecondariesCase(case) => Ok(report::said(secondaries::play(&case))),
         Task::AlikeCase(case) => Ok(report::said(alike::play_case(&case))),
         Task::Answers(arguments) => answers_of_both(&directory, library, &arguments, json),
         Task::AnswersCase { seed, directory, library } => {
@@ -532,6 +567,8 @@ type SuiteOfBoth = fn(&fetch::Fetched, &Path, &Path, RangeInclusive<u64>, bool) 
 
 const UPDATES: (&Suite, SuiteOfBoth) = (&updates::SUITE, updates::run);
 const TRACES: (&Suite, SuiteOfBoth) = (&traces::SUITE, traces::run);
+const REPAIRS: (&Suite, SuiteOfBoth) = (&repairs::SUITE, repairs::run);
+const SECONDARIES: (&Suite, SuiteOfBoth) = (&secondaries::SUITE, secondaries::run);
 
 /// The seeds of such a suite; true when none failed.
 fn of_both(

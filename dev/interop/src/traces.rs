@@ -8,7 +8,7 @@
 //! Both traces must have the same operations, byte for byte but for their times, and all six databases the same rows.
 
 use crate::c_engine::{CDatabase, CEngine};
-use crate::engine::{Database, IterHow, OpenMode, Outcome, Record, WriteHow};
+use crate::engine::{Database, IterHow, OpenMode, Outcome, Record, WriteHow, rows};
 use crate::fetch::Fetched;
 use crate::random::Random;
 use crate::seeds::Suite;
@@ -168,19 +168,4 @@ fn record(random: &mut Random) -> Record {
         2 => Record::DeleteRange(family, first.clone().min(second.clone()), first.max([&second[..], b"+"].concat())),
         _ => Record::Put(family, first, vec![random.below(256) as u8; random.below(50)]),
     }
-}
-
-fn rows(db: &CDatabase) -> Outcome<Value> {
-    let mut all = Vec::new();
-    for family in 0..FAMILIES {
-        let mut cursor = db.iterate(family, &IterHow::default())?;
-        cursor.seek_to_first();
-        while cursor.valid() {
-            let value = cursor.value().first().map(|byte| (*byte, cursor.value().len()));
-            all.push(json!([family, String::from_utf8_lossy(cursor.key()), value]));
-            cursor.next();
-        }
-        cursor.status()?;
-    }
-    Ok(all.into())
 }

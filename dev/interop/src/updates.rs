@@ -98,7 +98,8 @@ fn compare(rocksdb: &Value, ferrock: &Value) -> Outcome<()> {
     }
 }
 
-fn copy_directory(from: &Path, to: &Path) -> Outcome<()> {
+/// Copies a directory with all that is in it.
+pub fn copy_directory(from: &Path, to: &Path) -> Outcome<()> {
     let text = |error: std::io::Error| format!("{}: {error}", from.display());
     std::fs::create_dir_all(to).map_err(text)?;
     for entry in std::fs::read_dir(from).map_err(text)? {

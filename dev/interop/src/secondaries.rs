@@ -1,0 +1,143 @@
+//! Secondary instances over a database that another library writes, both in one process.
+//!
+//! ```text
+//! primary    write, flush, compact ..   write, flush ..   close, open, write ..
+//! secondary                          catch up          catch up               catch up, and end
+//! ```
+//!
+//! At each look the secondary has all rows that the primary has: Ferrock's over primaries of both libraries, which
+//! catches up; and RocksDB's over Ferrock's, which is opened anew for each look. One of RocksDB's that catches up
+//! misses rows, over RocksDB's own primary, too: of 12 histories like these it got through 2.
+
+use crate::c_engine::{CDatabase, CEngine};
+use crate::engine::{Database, OpenMode, Outcome, Record, WriteHow, rows};
+use crate::fetch::Fetched;
+use crate::random::Random;
+use crate::seeds::Suite;
+use crate::settings::{FamilySettings, Settings};
+use serde_json::{Value, json};
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+
+const STEPS: u64 = 250;
+const FAMILIES: usize = 2;
+
+/// How the cases are played and told of.
+pub const SUITE: Suite = Suite {
+    name: "secondaries",
+    case: "secondaries-case",
+    counted: "looks",
+    means: "of secondary instances saw what the primary had",
+};
+
+/// One case, in a process of its own.
+#[derive(clap::Args)]
+pub struct Case {
+    /// Where the database is to be.
+    #[arg(long)]
+    directory: PathBuf,
+    /// The library that writes.
+    #[arg(long)]
+    library: PathBuf,
+    /// The library that follows.
+    #[arg(long)]
+    follower: PathBuf,
+    #[arg(long)]
+    seed: u64,
+    /// Open the secondary anew for each look.
+    #[arg(long)]
+    anew: bool,
+}
+
+/// Plays seeds and says what became of them; true when none failed.
+pub fn run(fetched: &Fetched, ferrock: &Path, scratch: &Path, seeds: RangeInclusive<u64>, json: bool) -> bool {
+    let libraries = [fetched.current.as_path(), ferrock];
+    SUITE.run_by(seeds, json, |seed| {
+        let directory = scratch.join(seed.to_string());
+        let _ = std::fs::remove_dir_all(&directory);
+        let (rocksdb, ferrock) = (0, 1);
+        let (primary, follower) = [(rocksdb, ferrock), (ferrock, ferrock), (ferrock, rocksdb)][(seed % 3) as usize];
+        let (path, seed_text) = (libraries[follower].display().to_string(), seed.to_string());
+        let mut arguments = vec!["--follower", &path, "--seed", &seed_text];
+        if follower == rocksdb {
+            arguments.push("--anew");
+        }
+        let asked = std::fs::create_dir_all(&directory)
+            .map_err(|error| format!("{}: {error}", directory.display()))
+            .and_then(|()| SUITE.ask(&directory, libraries[primary], &arguments));
+        SUITE.ended(&directory, seed, asked.map(|said| said[SUITE.counted].as_u64().unwrap_or(0)))
+    })
+}
+
+fn open(engine: &CEngine, directory: &Path, random: &mut Random, is_first: bool) -> Outcome<CDatabase> {
+    let text = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let mode = if is_first { OpenMode::Create } else { OpenMode::ReadWrite };
+    let db = vec![
+        text("create_if_missing", "true"),
+        text("create_missing_column_families", "true"),
+        text("avoid_flush_during_recovery", if random.percent(50) { "true" } else { "false" }),
+        text("allow_fallocate", if random.percent(50) { "true" } else { "false" }),
+        text("max_manifest_file_size", if random.percent(50) { "2000" } else { "1000000" }),
+    ];
+    let mut family = FamilySettings::default();
+    family.family.push(text("disable_auto_compactions", "true"));
+    engine.open_database(directory, mode, &Settings { db, families: vec![family; FAMILIES] })
+}
+
+/// One case.
+pub fn play(case: &Case) -> Outcome<Value> {
+    let (primary, follower) = (CEngine::load(&case.library)?, CEngine::load(&case.follower)?);
+    let (directory, own) = (case.directory.join("db"), case.directory.join("own"));
+    let random = &mut Random::new(case.seed);
+    let mut db = open(&primary, &directory, random, true)?;
+    let mut secondary: Option<CDatabase> = None;
+    let mut looks = 0;
+    for step in 0..STEPS {
+        let family = random.below(FAMILIES);
+        match random.below(30) {
+            0 | 1 => db.flush(family)?,
+            2 => db.compact(family, None, None, random.percent(50))?,
+            3 => {
+                Box::new(db).close()?;
+                db = open(&primary, &directory, random, false)?;
+            }
+            4 => secondary = None,
+            5..=8 => {
+                db.flush_wal()?;
+                if case.anew {
+                    secondary = None;
+                }
+                let seen = match &secondary {
+                    Some(seen) => {
+                        seen.catch_up()?;
+                        seen
+                    }
+                    None => secondary.insert(follower.open_secondary(&directory, &own)?),
+                };
+                let (seen, expected) = (rows(seen)?, rows(&db)?);
+                if seen != expected {
+                    return Err(format!("step {step}: the primary has {expected}, and the secondary {seen}"));
+                }
+                looks += 1;
+            }
+            _ => {
+                let batch: Vec<Record> = (0..1 + random.below(6)).map(|_| record(random)).collect();
+                db.write(&batch, WriteHow { sync: random.percent(5), disable_wal: false })?;
+            }
+        }
+    }
+    drop(secondary);
+    Box::new(db).close()?;
+    Ok(json!({ SUITE.counted: looks }))
+}
+
+fn record(random: &mut Random) -> Record {
+    let family = random.below(FAMILIES);
+    let key = |random: &mut Random| format!("key{:03}", random.below(80)).into_bytes();
+    let (first, second) = (key(random), key(random));
+    match random.below(10) {
+        0 | 1 => Record::Delete(family, first),
+        2 => Record::DeleteRange(family, first.clone().min(second.clone()), first.max([&second[..], b"+"].concat())),
+        _ => Record::Put(family, first, vec![random.below(256) as u8; random.below(120)]),
+    }
+}
