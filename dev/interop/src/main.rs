@@ -144,7 +144,7 @@ enum Task {
     /// Databases that one of RocksDB 11.8.1 and Ferrock's library made, lost a part of, and repaired, read by both.
     Repairs {
         /// Seeds: one, or FIRST..LAST, both included.
-        #[arg(long, default_value = "0..31", value_parser = parse_seeds)]
+        #[arg(long, default_value = "0..47", value_parser = parse_seeds)]
         seeds: RangeInclusive<u64>,
         /// Ferrock's library, built from crates/capi [default: the one beside this program].
         #[arg(long, value_name = "PATH")]
@@ -386,7 +386,7 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             let golden = golden_databases(&directory, library, "", json)?;
             let updates = of_both(UPDATES, &directory, library, arguments.ferrock_library.as_deref(), 0..=7, json)?;
             let traces = of_both(TRACES, &directory, library, arguments.ferrock_library.as_deref(), 0..=7, json)?;
-            let repairs = of_both(REPAIRS, &directory, library, arguments.ferrock_library.as_deref(), 0..=31, json)?;
+            let repairs = of_both(REPAIRS, &directory, library, arguments.ferrock_library.as_deref(), 0..=47, json)?;
             let secondaries =
                 of_both(SECONDARIES, &directory, library, arguments.ferrock_library.as_deref(), 0..=11, json)?;
             let copies = updates && backups && ingestions && traces && ttls && repairs && secondaries;

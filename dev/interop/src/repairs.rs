@@ -3,6 +3,9 @@
 //! ```text
 //! one library: writes, flushes, compacts, closes --> loses CURRENT, the MANIFEST, both or nothing
 //! one library: repairs                           --> both open copies: all that was written is there
+//!
+//! one library: writes ..                         --> loses tables, perhaps CURRENT
+//! both:        open copies with best_efforts_recovery, and hold the same
 //! ```
 //!
 //! Each of the two makes what the other repairs, and what it repairs itself. Tables and logs stay whole, so that
@@ -33,6 +36,8 @@ enum Part {
     Make,
     Repair,
     Read,
+    /// Open with `best_efforts_recovery`, and read.
+    Recover,
 }
 
 /// One part.
@@ -61,9 +66,23 @@ pub fn run(fetched: &Fetched, ferrock: &Path, scratch: &Path, seeds: RangeInclus
 fn play_parts(libraries: [(&str, &Path); 2], directory: &Path, seed: u64) -> Outcome<u64> {
     std::fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     let origin = directory.join("db");
-    let (maker, repairer, loss) = (libraries[(seed % 2) as usize], libraries[(seed / 2 % 2) as usize], seed / 4 % 4);
+    let (maker, repairer, loss) = (libraries[(seed % 2) as usize], libraries[(seed / 2 % 2) as usize], seed / 4 % 6);
     let made = SUITE.ask(&origin, maker.1, &["--part", "make", "--seed", &seed.to_string()])?["rows"].clone();
     lose(&origin, loss)?;
+    if loss >= TABLES {
+        lose_tables(&origin, &mut Random::new(seed))?;
+        let recover = |(name, library): (&str, &Path)| {
+            let copy = directory.join(name);
+            copy_directory(&origin, &copy)?;
+            Ok::<_, String>(SUITE.ask(&copy, library, &["--part", "recover"])?["rows"].clone())
+        };
+        let [theirs, ours] = libraries.map(recover);
+        let (theirs, ours) = (theirs?, ours?);
+        return match theirs == ours {
+            true => Ok(ours.as_array().map_or(0, |rows| rows.len() as u64)),
+            false => Err(format!("of what {} made RocksDB recovers {theirs}, and Ferrock {ours}", maker.0)),
+        };
+    }
     SUITE.ask(&origin, repairer.1, &["--part", "repair"])?;
     for (name, library) in libraries {
         let copy = directory.join(name);
@@ -78,6 +97,22 @@ fn play_parts(libraries: [(&str, &Path); 2], directory: &Path, seed: u64) -> Out
     }
     Ok(made.as_array().map_or(0, |rows| rows.len() as u64))
 }
+
+/// Removes some tables.
+fn lose_tables(directory: &Path, random: &mut Random) -> Outcome<()> {
+    let text = |error: std::io::Error| format!("{}: {error}", directory.display());
+    let mut tables = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(text)? {
+        let path = entry.map_err(text)?.path();
+        tables.extend(path.extension().is_some_and(|extension| extension == "sst").then_some(path));
+    }
+    tables.sort();
+    let lost = |_: &PathBuf| random.percent(25);
+    tables.into_iter().filter(lost).try_for_each(|path| std::fs::remove_file(&path).map_err(text))
+}
+
+/// Losses from this number on are of tables, and of CURRENT where it is odd.
+const TABLES: u64 = 4;
 
 /// Removes CURRENT, the MANIFESTs, both or nothing.
 fn lose(directory: &Path, loss: u64) -> Outcome<()> {
@@ -98,8 +133,11 @@ pub fn play(case: &Case) -> Outcome<Value> {
     match case.part {
         Part::Make => make(&engine, case).map(|rows| json!({ "rows": rows })),
         Part::Repair => engine.repair(&case.directory).map(|()| json!({ "repaired": true })),
-        Part::Read => {
-            let db = engine.open_database(&case.directory, OpenMode::ReadWrite, &Settings::default())?;
+        Part::Read | Part::Recover => {
+            let best_efforts = [("best_efforts_recovery".to_owned(), "true".to_owned())];
+            let db = if case.part == Part::Recover { best_efforts.into() } else { Vec::new() };
+            let settings = Settings { db, ..Settings::default() };
+            let db = engine.open_database(&case.directory, OpenMode::ReadWrite, &settings)?;
             let rows = rows(&db)?;
             Box::new(db).close()?;
             Ok(json!({ "rows": rows }))
