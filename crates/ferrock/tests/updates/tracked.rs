@@ -62,6 +62,7 @@ fn make() -> (MemoryFileSystem, u64, u64) {
 
 #[test]
 fn a_listed_log_that_is_missing_or_shorter_is_refused() {
+    // By an open with `track_and_verify_wals_in_manifest`.
     let (files, number, size) = make();
     let bytes = read_file(&files, &log(number)).unwrap();
     for cut in [None, Some(0), Some(size as usize / 2), Some(size as usize - 1)] {
