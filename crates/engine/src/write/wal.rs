@@ -142,7 +142,7 @@ impl OpenLog {
         if self.file.size() == 0 && self.pending.is_empty() {
             self.writer.encode_set_zstd_compression(&mut self.pending);
         }
-        self.writer.encode_record(&[payload], &mut self.pending);
+        self.writer.encode_compressed_record(payload, &mut self.pending);
         Ok(())
     }
 

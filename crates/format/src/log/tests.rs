@@ -127,7 +127,7 @@ fn compressed_logs_round_trip() {
         if !plain.is_empty() {
             zstd_frame_compress(plain, &mut frame).unwrap();
         }
-        writer.encode_record(&[&frame], &mut log);
+        writer.encode_compressed_record(&frame, &mut log);
     }
     let expected: Vec<_> = records.into_iter().map(record).collect();
     assert_eq!(read_all(&log, 4, POINT_IN_TIME), expected);
@@ -135,6 +135,46 @@ fn compressed_logs_round_trip() {
     let mut reader = LogReader::new(SliceSource(&log), FileNumber(4), ABSOLUTE).with_record_limit(2);
     assert!(matches!(reader.read_record(&mut Vec::new()).unwrap(), LogEvent::Corruption { .. }));
     assert_eq!(reader.last_record_end(), 0);
+}
+
+/// RocksDB 7.8 would take the second for the first.
+#[test]
+fn no_two_fragments_of_a_compressed_record_begin_at_the_same_place_of_a_block() {
+    let block = BLOCK_SIZE_BYTES;
+    for family in [HeaderFamily::Legacy, HeaderFamily::Recyclable] {
+        for offset in
+            [0, 1, 11, 61, 5000, block - 40, block - 12, block - 11, block - 8, block - 7, block - 6, block - 1]
+        {
+            for size in [0, 1, 31, 33, block - 50, block - 11, block - 7, block, 2 * block - 14, 3 * block, 200_000] {
+                let mut writer = LogWriter::resume(FileNumber(4), family, offset as u64);
+                let mut out = vec![0; offset];
+                writer.encode_compressed_record(&vec![7; size], &mut out);
+                assert_eq!(writer.block_offset(), out.len() % block);
+                let header_size = if family == HeaderFamily::Legacy {
+                    LEGACY_HEADER_SIZE_BYTES
+                } else {
+                    RECYCLABLE_HEADER_SIZE_BYTES
+                };
+                let (mut at, mut places, mut kinds, mut bytes) = (offset, Vec::new(), Vec::new(), 0);
+                while at < out.len() {
+                    if block - at % block < header_size {
+                        at = at.next_multiple_of(block);
+                        continue;
+                    }
+                    let length = usize::from(u16::from_le_bytes([out[at + 4], out[at + 5]]));
+                    assert!(at % block + header_size + length <= block, "a fragment spans blocks");
+                    places.push(at % block);
+                    kinds.push(out[at + 6] - if family == HeaderFamily::Legacy { 0 } else { 4 });
+                    (at, bytes) = (at + header_size + length, bytes + length);
+                }
+                assert_eq!(bytes, size);
+                assert!(places.windows(2).all(|pair| pair[0] != pair[1]), "{size} bytes at {offset}: {places:?}");
+                let middle = kinds.len().saturating_sub(2);
+                let expected = if kinds.len() == 1 { vec![1] } else { [vec![2], vec![3; middle], vec![4]].concat() };
+                assert_eq!(kinds, expected, "{size} bytes at {offset}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -7,6 +7,9 @@ use super::{
 use ferrock_base::checksum::{crc32c, mask_crc};
 use ferrock_base::{Error, FileNumber, Result};
 
+/// Payload of a fragment that is there to move the next one.
+const SHORT_FRAGMENT_BYTES: usize = 32;
+
 /// The kind of header that a log uses throughout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderFamily {
@@ -111,6 +114,43 @@ impl LogWriter {
             if left == 0 {
                 return;
             }
+        }
+    }
+
+    /// Appends to `out` the fragments of a record of a compressed log: a whole ZSTD frame.
+    ///
+    /// RocksDB 7.8 takes a fragment for the one before it where both begin at the same place of their blocks, as the
+    /// middle ones of [`encode_record`](Self::encode_record) do, and loses the record. So a fragment at the beginning of
+    /// a block is a short one, unless it is the last, and another one follows it in the block.
+    pub fn encode_compressed_record(&mut self, frame: &[u8], out: &mut Vec<u8>) {
+        let header_size = self.family.header_size_bytes();
+        if self.block_offset + header_size + frame.len() <= BLOCK_SIZE_BYTES {
+            return self.encode_whole(&[frame], frame.len(), out);
+        }
+        out.reserve(frame.len() + (frame.len() / BLOCK_SIZE_BYTES + 2) * 3 * RECYCLABLE_HEADER_SIZE_BYTES);
+        let (mut left, mut is_first) = (frame, true);
+        loop {
+            self.pad_for(header_size, out);
+            let room = BLOCK_SIZE_BYTES - self.block_offset - header_size;
+            let is_last = left.len() <= room;
+            let (now, later) = left.split_at(if is_last || self.block_offset > 0 {
+                left.len().min(room)
+            } else {
+                SHORT_FRAGMENT_BYTES
+            });
+            let kind = match (is_first, is_last) {
+                (true, true) => record_type::FULL,
+                (true, false) => record_type::FIRST,
+                (false, false) => record_type::MIDDLE,
+                (false, true) => record_type::LAST,
+            };
+            let start = self.start_header(self.data_type(kind), now.len(), self.family, out);
+            out.extend_from_slice(now);
+            self.finish(start, out);
+            if is_last {
+                return;
+            }
+            (left, is_first) = (later, false);
         }
     }
 
