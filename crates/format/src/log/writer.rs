@@ -120,8 +120,8 @@ impl LogWriter {
     /// Appends to `out` the fragments of a record of a compressed log: a whole ZSTD frame.
     ///
     /// RocksDB 7.8 takes a fragment for the one before it where both begin at the same place of their blocks, as the
-    /// middle ones of [`encode_record`](Self::encode_record) do, and loses the record. So a fragment at the beginning of
-    /// a block is a short one, unless it is the last, and another one follows it in the block.
+    /// middle ones of [`encode_record`](Self::encode_record) do, and loses the record. So a fragment at the beginning
+    /// of a block is a short one, unless it is the last, and another one follows it in the block.
     pub fn encode_compressed_record(&mut self, frame: &[u8], out: &mut Vec<u8>) {
         let header_size = self.family.header_size_bytes();
         if self.block_offset + header_size + frame.len() <= BLOCK_SIZE_BYTES {
