@@ -3,6 +3,7 @@
 //! Column families are numbered in the order of [`FAMILIES`]; settings are the texts of the OPTIONS file, which both
 //! sides understand; errors are texts.
 
+use crate::random::Random;
 use crate::settings::Settings;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -21,6 +22,22 @@ pub enum Record {
     SingleDelete(usize, Vec<u8>),
     /// From the first key up to the second, which is left out.
     DeleteRange(usize, Vec<u8>, Vec<u8>),
+}
+
+/// One of a put, a deletion and, less often, a deletion of a range, of a key among so many.
+pub fn drawn_record(random: &mut Random, keys: usize) -> Record {
+    let family = random.below(FAMILIES.len());
+    let (first, second) = (drawn_key(random, keys), drawn_key(random, keys));
+    match random.below(10) {
+        0 | 1 => Record::Delete(family, first),
+        2 => Record::DeleteRange(family, first.clone().min(second.clone()), first.max([&second[..], b"+"].concat())),
+        _ => Record::Put(family, first, vec![random.below(256) as u8; random.below(120)]),
+    }
+}
+
+/// One of so many keys.
+pub fn drawn_key(random: &mut Random, keys: usize) -> Vec<u8> {
+    format!("key{:03}", random.below(keys)).into_bytes()
 }
 
 /// The columns of an entity that reads as `value`: a large one, and a small one.

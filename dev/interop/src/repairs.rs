@@ -13,7 +13,7 @@
 //! taken in.
 
 use crate::c_engine::CEngine;
-use crate::engine::{Database, OpenMode, Outcome, Record, WriteHow, rows};
+use crate::engine::{Database, OpenMode, Outcome, Record, WriteHow, drawn_record, rows};
 use crate::fetch::Fetched;
 use crate::random::Random;
 use crate::seeds::Suite;
@@ -24,6 +24,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 const STEPS: u64 = 120;
+const KEYS: usize = 80;
 const FAMILIES: usize = 2;
 
 /// How the cases are played and told of; each takes four processes.
@@ -55,16 +56,11 @@ pub struct Case {
 
 /// Plays seeds and says what became of them; true when none failed.
 pub fn run(fetched: &Fetched, ferrock: &Path, scratch: &Path, seeds: RangeInclusive<u64>, json: bool) -> bool {
-    let libraries = [("RocksDB", fetched.current.as_path()), ("Ferrock", ferrock)];
-    SUITE.run_by(seeds, json, |seed| {
-        let directory = scratch.join(seed.to_string());
-        let _ = std::fs::remove_dir_all(&directory);
-        SUITE.ended(&directory, seed, play_parts(libraries, &directory, seed))
-    })
+    SUITE.run_of_both([&fetched.current, ferrock], scratch, seeds, json, play_parts)
 }
 
-fn play_parts(libraries: [(&str, &Path); 2], directory: &Path, seed: u64) -> Outcome<u64> {
-    std::fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+fn play_parts(libraries: [&Path; 2], directory: &Path, seed: u64) -> Outcome<u64> {
+    let libraries = [("RocksDB", libraries[0]), ("Ferrock", libraries[1])];
     let origin = directory.join("db");
     let (maker, repairer, loss) = (libraries[(seed % 2) as usize], libraries[(seed / 2 % 2) as usize], seed / 4 % 6);
     let made = SUITE.ask(&origin, maker.1, &["--part", "make", "--seed", &seed.to_string()])?["rows"].clone();
@@ -161,7 +157,7 @@ fn make(engine: &CEngine, case: &Case) -> Outcome<Value> {
             0 => db.flush(family)?,
             1 => db.compact(family, None, None, random.percent(50))?,
             _ => {
-                let batch: Vec<Record> = (0..1 + random.below(6)).map(|_| record(random)).collect();
+                let batch: Vec<Record> = (0..1 + random.below(6)).map(|_| drawn_record(random, KEYS)).collect();
                 db.write(&batch, WriteHow::default())?;
             }
         }
@@ -176,15 +172,4 @@ fn make(engine: &CEngine, case: &Case) -> Outcome<Value> {
     let rows = rows(&db)?;
     Box::new(db).close()?;
     Ok(rows)
-}
-
-fn record(random: &mut Random) -> Record {
-    let family = random.below(FAMILIES);
-    let key = |random: &mut Random| format!("key{:03}", random.below(80)).into_bytes();
-    let (first, second) = (key(random), key(random));
-    match random.below(10) {
-        0 | 1 => Record::Delete(family, first),
-        2 => Record::DeleteRange(family, first.clone().min(second.clone()), first.max([&second[..], b"+"].concat())),
-        _ => Record::Put(family, first, vec![random.below(256) as u8; random.below(120)]),
-    }
 }

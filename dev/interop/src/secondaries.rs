@@ -10,7 +10,7 @@
 //! misses rows, over RocksDB's own primary, too: of 12 histories like these it got through 2.
 
 use crate::c_engine::{CDatabase, CEngine};
-use crate::engine::{Database, OpenMode, Outcome, Record, WriteHow, rows};
+use crate::engine::{Database, OpenMode, Outcome, Record, WriteHow, drawn_record, rows};
 use crate::fetch::Fetched;
 use crate::random::Random;
 use crate::seeds::Suite;
@@ -20,6 +20,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 const STEPS: u64 = 250;
+const KEYS: usize = 80;
 const FAMILIES: usize = 2;
 
 /// How the cases are played and told of.
@@ -51,22 +52,19 @@ pub struct Case {
 
 /// Plays seeds and says what became of them; true when none failed.
 pub fn run(fetched: &Fetched, ferrock: &Path, scratch: &Path, seeds: RangeInclusive<u64>, json: bool) -> bool {
-    let libraries = [fetched.current.as_path(), ferrock];
-    SUITE.run_by(seeds, json, |seed| {
-        let directory = scratch.join(seed.to_string());
-        let _ = std::fs::remove_dir_all(&directory);
-        let (rocksdb, ferrock) = (0, 1);
-        let (primary, follower) = [(rocksdb, ferrock), (ferrock, ferrock), (ferrock, rocksdb)][(seed % 3) as usize];
-        let (path, seed_text) = (libraries[follower].display().to_string(), seed.to_string());
-        let mut arguments = vec!["--follower", &path, "--seed", &seed_text];
-        if follower == rocksdb {
-            arguments.push("--anew");
-        }
-        let asked = std::fs::create_dir_all(&directory)
-            .map_err(|error| format!("{}: {error}", directory.display()))
-            .and_then(|()| SUITE.ask(&directory, libraries[primary], &arguments));
-        SUITE.ended(&directory, seed, asked.map(|said| said[SUITE.counted].as_u64().unwrap_or(0)))
-    })
+    SUITE.run_of_both([&fetched.current, ferrock], scratch, seeds, json, play_seed)
+}
+
+fn play_seed(libraries: [&Path; 2], directory: &Path, seed: u64) -> Outcome<u64> {
+    let (rocksdb, ferrock) = (0, 1);
+    let (primary, follower) = [(rocksdb, ferrock), (ferrock, ferrock), (ferrock, rocksdb)][(seed % 3) as usize];
+    let (path, seed) = (libraries[follower].display().to_string(), seed.to_string());
+    let mut arguments = vec!["--follower", &path, "--seed", &seed];
+    if follower == rocksdb {
+        arguments.push("--anew");
+    }
+    let said = SUITE.ask(directory, libraries[primary], &arguments)?;
+    Ok(said[SUITE.counted].as_u64().unwrap_or(0))
 }
 
 fn open(engine: &CEngine, directory: &Path, random: &mut Random, is_first: bool) -> Outcome<CDatabase> {
@@ -121,7 +119,7 @@ pub fn play(case: &Case) -> Outcome<Value> {
                 looks += 1;
             }
             _ => {
-                let batch: Vec<Record> = (0..1 + random.below(6)).map(|_| record(random)).collect();
+                let batch: Vec<Record> = (0..1 + random.below(6)).map(|_| drawn_record(random, KEYS)).collect();
                 db.write(&batch, WriteHow { sync: random.percent(5), disable_wal: false })?;
             }
         }
@@ -129,15 +127,4 @@ pub fn play(case: &Case) -> Outcome<Value> {
     drop(secondary);
     Box::new(db).close()?;
     Ok(json!({ SUITE.counted: looks }))
-}
-
-fn record(random: &mut Random) -> Record {
-    let family = random.below(FAMILIES);
-    let key = |random: &mut Random| format!("key{:03}", random.below(80)).into_bytes();
-    let (first, second) = (key(random), key(random));
-    match random.below(10) {
-        0 | 1 => Record::Delete(family, first),
-        2 => Record::DeleteRange(family, first.clone().min(second.clone()), first.max([&second[..], b"+"].concat())),
-        _ => Record::Put(family, first, vec![random.below(256) as u8; random.below(120)]),
-    }
 }

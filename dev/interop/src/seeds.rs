@@ -46,6 +46,26 @@ impl Suite {
         self.report(&results, start.elapsed(), json)
     }
 
+    /// As [`run_by`](Self::run_by), with a directory of its own for each seed, which both libraries are given: RocksDB
+    /// 11.8.1's, then Ferrock's.
+    pub fn run_of_both(
+        &self,
+        libraries: [&Path; 2],
+        scratch: &Path,
+        seeds: RangeInclusive<u64>,
+        json: bool,
+        play: impl Fn([&Path; 2], &Path, u64) -> Outcome<u64> + Sync,
+    ) -> bool {
+        self.run_by(seeds, json, |seed| {
+            let directory = scratch.join(seed.to_string());
+            let _ = std::fs::remove_dir_all(&directory);
+            let played = std::fs::create_dir_all(&directory)
+                .map_err(|error| format!("{}: {error}", directory.display()))
+                .and_then(|()| play(libraries, &directory, seed));
+            self.ended(&directory, seed, played)
+        })
+    }
+
     fn play_case(&self, fetched: &Fetched, scratch: &Path, seed: u64) -> Outcome<u64> {
         let directory = scratch.join(seed.to_string());
         let _ = std::fs::remove_dir_all(&directory);

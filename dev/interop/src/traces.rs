@@ -8,7 +8,7 @@
 //! Both traces must have the same operations, byte for byte but for their times, and all six databases the same rows.
 
 use crate::c_engine::{CDatabase, CEngine};
-use crate::engine::{Database, IterHow, OpenMode, Outcome, Record, WriteHow, rows};
+use crate::engine::{Database, IterHow, OpenMode, Outcome, Record, WriteHow, drawn_key, drawn_record, rows};
 use crate::fetch::Fetched;
 use crate::random::Random;
 use crate::seeds::Suite;
@@ -19,6 +19,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 const STEPS: u64 = 400;
+const KEYS: usize = 60;
 const FAMILIES: usize = 2;
 
 /// How the cases are played and told of; each takes two processes.
@@ -48,16 +49,11 @@ pub struct Case {
 
 /// Plays seeds and says what became of them; true when none failed.
 pub fn run(fetched: &Fetched, ferrock: &Path, scratch: &Path, seeds: RangeInclusive<u64>, json: bool) -> bool {
-    let libraries = [("rocksdb", fetched.current.as_path()), ("ferrock", ferrock)];
-    SUITE.run_by(seeds, json, |seed| {
-        let directory = scratch.join(seed.to_string());
-        let _ = std::fs::remove_dir_all(&directory);
-        SUITE.ended(&directory, seed, play_both(libraries, &directory, seed))
-    })
+    SUITE.run_of_both([&fetched.current, ferrock], scratch, seeds, json, play_both)
 }
 
-fn play_both(libraries: [(&str, &Path); 2], directory: &Path, seed: u64) -> Outcome<u64> {
-    std::fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+fn play_both(libraries: [&Path; 2], directory: &Path, seed: u64) -> Outcome<u64> {
+    let libraries = [("rocksdb", libraries[0]), ("ferrock", libraries[1])];
     let seed = seed.to_string();
     let mut rows = Vec::new();
     for (name, library) in libraries {
@@ -127,24 +123,24 @@ fn db_asked(mut db: CDatabase, random: &mut Random, trace: &Path) -> Outcome<Val
         let family = random.below(FAMILIES);
         match random.below(12) {
             0..=4 => {
-                let records: Vec<Record> = (0..1 + random.below(4)).map(|_| record(random)).collect();
+                let records: Vec<Record> = (0..1 + random.below(4)).map(|_| drawn_record(random, KEYS)).collect();
                 db.write(&records, WriteHow { sync: false, disable_wal: random.percent(20) })?;
             }
-            5 | 6 => drop(db.get(family, &key(random), None)?),
+            5 | 6 => drop(db.get(family, &drawn_key(random, KEYS), None)?),
             7 => {
-                let keys: Vec<Vec<u8>> = (0..1 + random.below(5)).map(|_| key(random)).collect();
+                let keys: Vec<Vec<u8>> = (0..1 + random.below(5)).map(|_| drawn_key(random, KEYS)).collect();
                 let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
                 db.multi_get(family, &keys, None)?;
             }
             8..=10 => {
-                let mut bound = || random.percent(40).then(|| key(random));
+                let mut bound = || random.percent(40).then(|| drawn_key(random, KEYS));
                 let how = IterHow { lower: bound(), upper: bound(), ..IterHow::default() };
                 let mut cursor = db.iterate(family, &how)?;
                 match random.below(4) {
                     0 => cursor.seek_to_first(),
                     1 => cursor.seek_to_last(),
-                    2 => cursor.seek_for_prev(&key(random)),
-                    _ => cursor.seek(&key(random)),
+                    2 => cursor.seek_for_prev(&drawn_key(random, KEYS)),
+                    _ => cursor.seek(&drawn_key(random, KEYS)),
                 }
             }
             _ => db.flush(family)?,
@@ -154,18 +150,4 @@ fn db_asked(mut db: CDatabase, random: &mut Random, trace: &Path) -> Outcome<Val
     let rows = rows(&db)?;
     Box::new(db).close()?;
     Ok(rows)
-}
-
-fn key(random: &mut Random) -> Vec<u8> {
-    format!("key{:03}", random.below(60)).into_bytes()
-}
-
-fn record(random: &mut Random) -> Record {
-    let family = random.below(FAMILIES);
-    let (first, second) = (key(random), key(random));
-    match random.below(10) {
-        0 | 1 => Record::Delete(family, first),
-        2 => Record::DeleteRange(family, first.clone().min(second.clone()), first.max([&second[..], b"+"].concat())),
-        _ => Record::Put(family, first, vec![random.below(256) as u8; random.below(50)]),
-    }
 }

@@ -10,7 +10,7 @@
 //! Ferrock's logs begin with one, which its recovery reads. Each part is played in a process of its own.
 
 use crate::c_engine::{CEngine, Updates};
-use crate::engine::{Database, OpenMode, Outcome, Record, WriteHow};
+use crate::engine::{Database, OpenMode, Outcome, Record, WriteHow, drawn_record};
 use crate::fetch::Fetched;
 use crate::random::Random;
 use crate::seeds::Suite;
@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 const TURNS: u64 = 4;
 const STEPS: u64 = 60;
+const KEYS: usize = 300;
 
 /// How the cases are played and told of; each takes many processes.
 pub const SUITE: Suite = Suite {
@@ -54,12 +55,7 @@ pub struct Case {
 
 /// Plays seeds and says what became of them; true when none failed.
 pub fn run(fetched: &Fetched, ferrock: &Path, scratch: &Path, seeds: RangeInclusive<u64>, json: bool) -> bool {
-    let libraries = [&fetched.current, ferrock];
-    SUITE.run_by(seeds, json, |seed| {
-        let directory = scratch.join(seed.to_string());
-        let _ = std::fs::remove_dir_all(&directory);
-        SUITE.ended(&directory, seed, play_turns(libraries, &directory, seed))
-    })
+    SUITE.run_of_both([&fetched.current, ferrock], scratch, seeds, json, play_turns)
 }
 
 fn play_turns(libraries: [&Path; 2], directory: &Path, seed: u64) -> Outcome<u64> {
@@ -158,21 +154,10 @@ fn write(engine: &CEngine, case: &Case, random: &mut Random) -> Outcome<()> {
             continue;
         }
         let entries = if random.percent(4) { 900 } else { 1 + random.below(8) };
-        let batch: Vec<Record> = (0..entries).map(|_| record(random)).collect();
+        let batch: Vec<Record> = (0..entries).map(|_| drawn_record(random, KEYS)).collect();
         db.write(&batch, WriteHow { sync: random.percent(10), disable_wal: false })?;
     }
     Box::new(db).close()
-}
-
-fn record(random: &mut Random) -> Record {
-    let family = random.below(2);
-    let key = |random: &mut Random| format!("key{:03}", random.below(300)).into_bytes();
-    let (first, second) = (key(random), key(random));
-    match random.below(10) {
-        0 => Record::Delete(family, first),
-        1 => Record::DeleteRange(family, first.clone().min(second.clone()), first.max([&second[..], b"+"].concat())),
-        _ => Record::Put(family, first, vec![random.below(256) as u8; random.below(120)]),
-    }
 }
 
 /// What is read from the beginning, and from numbers at, in and behind batches.
