@@ -5,7 +5,7 @@
 //! one library: repairs                           --> both open copies: all that was written is there
 //!
 //! one library: writes ..                         --> loses tables, perhaps CURRENT
-//! both:        open copies with best_efforts_recovery, and hold the same
+//! both:        open copies with best_efforts_recovery, and hold the same, in the same tables
 //! ```
 //!
 //! Each of the two makes what the other repairs, and what it repairs itself. Tables and logs stay whole, so that
@@ -70,13 +70,16 @@ fn play_parts(libraries: [&Path; 2], directory: &Path, seed: u64) -> Outcome<u64
         let recover = |(name, library): (&str, &Path)| {
             let copy = directory.join(name);
             copy_directory(&origin, &copy)?;
-            Ok::<_, String>(SUITE.ask(&copy, library, &["--part", "recover"])?["rows"].clone())
+            let rows = SUITE.ask(&copy, library, &["--part", "recover"])?["rows"].clone();
+            let name_of = |path: PathBuf| Some(path.file_name()?.to_string_lossy().into_owned());
+            let names = tables(&copy)?.into_iter().filter_map(name_of);
+            Ok::<_, String>((rows, names.collect::<Vec<_>>()))
         };
         let [theirs, ours] = libraries.map(recover);
         let (theirs, ours) = (theirs?, ours?);
         return match theirs == ours {
-            true => Ok(ours.as_array().map_or(0, |rows| rows.len() as u64)),
-            false => Err(format!("of what {} made RocksDB recovers {theirs}, and Ferrock {ours}", maker.0)),
+            true => Ok(ours.0.as_array().map_or(0, |rows| rows.len() as u64)),
+            false => Err(format!("of what {} made RocksDB recovers {theirs:?}, and Ferrock {ours:?}", maker.0)),
         };
     }
     SUITE.ask(&origin, repairer.1, &["--part", "repair"])?;
@@ -96,6 +99,13 @@ fn play_parts(libraries: [&Path; 2], directory: &Path, seed: u64) -> Outcome<u64
 
 /// Removes some tables.
 fn lose_tables(directory: &Path, random: &mut Random) -> Outcome<()> {
+    let lost = |_: &PathBuf| random.percent(25);
+    let remove = |path: PathBuf| std::fs::remove_file(&path).map_err(|error| format!("{}: {error}", path.display()));
+    tables(directory)?.into_iter().filter(lost).try_for_each(remove)
+}
+
+/// The tables in a directory, by name.
+fn tables(directory: &Path) -> Outcome<Vec<PathBuf>> {
     let text = |error: std::io::Error| format!("{}: {error}", directory.display());
     let mut tables = Vec::new();
     for entry in std::fs::read_dir(directory).map_err(text)? {
@@ -103,8 +113,7 @@ fn lose_tables(directory: &Path, random: &mut Random) -> Outcome<()> {
         tables.extend(path.extension().is_some_and(|extension| extension == "sst").then_some(path));
     }
     tables.sort();
-    let lost = |_: &PathBuf| random.percent(25);
-    tables.into_iter().filter(lost).try_for_each(|path| std::fs::remove_file(&path).map_err(text))
+    Ok(tables)
 }
 
 /// Losses from this number on are of tables, and of CURRENT where it is odd.
