@@ -6,8 +6,7 @@
 //!
 //! The loss is looked at when blocks enter the cache and while tables are written, at most once in [`LOOK_US`], and is
 //! a holder like others: where the allocator loses much, the cache holds less. Above a sixteenth of the budget the
-//! allocator is also asked to return free pages, by a thread of its own, which pays after bursts; where it brings
-//! little it is asked ever less often.
+//! allocator is also asked to return free pages, by a thread of its own and as often as [`FreePages`] finds it worth.
 //!
 //! Memory that the program itself allocates after the budget was made cannot be told from loss, and counts as it: a
 //! program that grows leaves the cache at least half of the budget.
@@ -15,7 +14,7 @@
 use ferrock_base::clock::{Clock, SystemClock};
 use ferrock_base::thread::StdSpawner;
 use ferrock_cache::{Account, Held};
-use ferrock_vfs::process_memory;
+use ferrock_vfs::process_memory::{self, FreePages};
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
@@ -27,11 +26,6 @@ const LOOK_US: u64 = 100_000;
 const MOST_PART: usize = 2;
 /// From this part of the budget on (one in so many), free pages are returned.
 const RETURN_PART: usize = 16;
-/// A return that brings less than this part of the budget (one in so many) is not worth repeating soon.
-const WORTHWHILE_PART: usize = 64;
-/// Shortest and longest time between two returns.
-const RETURN_US: u64 = 1_000_000;
-const LONGEST_RETURN_US: u64 = 64_000_000;
 
 /// Follows the loss of the allocator.
 pub(crate) struct AllocatorLoss {
@@ -39,15 +33,7 @@ pub(crate) struct AllocatorLoss {
     /// Anonymous memory before the budget.
     base_bytes: u64,
     next_look_us: AtomicU64,
-    state: Mutex<State>,
-}
-
-struct State {
-    held: Held,
-    next_return_us: u64,
-    return_pause_us: u64,
-    /// The loss before the last return, until the next look shows what it brought.
-    before_return: Option<usize>,
+    held: Mutex<Held>,
 }
 
 impl AllocatorLoss {
@@ -57,12 +43,7 @@ impl AllocatorLoss {
             base_bytes: process_memory::anonymous_bytes()?,
             clock: SystemClock::shared(),
             next_look_us: AtomicU64::new(0),
-            state: Mutex::new(State {
-                held: Held::new(account, 0),
-                next_return_us: 0,
-                return_pause_us: RETURN_US,
-                before_return: None,
-            }),
+            held: Mutex::new(Held::new(account, 0)),
         })
     }
 
@@ -79,21 +60,13 @@ impl AllocatorLoss {
         if !is_mine {
             return;
         }
-        let mut state = self.state.lock();
-        let Some(loss) = self.loss(&state.held, counted()) else { return };
-        state.held.set(loss.min(budget_bytes / MOST_PART));
-        if let Some(before) = state.before_return.take() {
-            let is_worthwhile = before.saturating_sub(loss) > budget_bytes / WORTHWHILE_PART;
-            state.return_pause_us = match is_worthwhile {
-                true => RETURN_US,
-                false => (state.return_pause_us * 2).min(LONGEST_RETURN_US),
-            };
-        }
-        if loss > budget_bytes / RETURN_PART && now_us >= state.next_return_us {
-            state.next_return_us = now_us + state.return_pause_us;
-            state.before_return = Some(loss);
+        let mut held = self.held.lock();
+        let Some(loss) = self.loss(&held, counted()) else { return };
+        held.set(loss.min(budget_bytes / MOST_PART));
+        if loss > budget_bytes / RETURN_PART && FreePages::of_process().are_due() {
             // Without a thread nothing is returned.
-            let _ = StdSpawner::shared().spawn("ferrock-memory", Box::new(process_memory::return_free_memory));
+            let job = Box::new(|| FreePages::of_process().return_if_due());
+            let _ = StdSpawner::shared().spawn("ferrock-memory", job);
         }
     }
 
@@ -106,6 +79,6 @@ impl AllocatorLoss {
 
 impl fmt::Debug for AllocatorLoss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AllocatorLoss").field("bytes", &self.state.lock().held.bytes()).finish_non_exhaustive()
+        f.debug_struct("AllocatorLoss").field("bytes", &self.held.lock().bytes()).finish_non_exhaustive()
     }
 }

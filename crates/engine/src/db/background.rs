@@ -8,6 +8,7 @@ use crate::options::WaitForCompactOptions;
 use ferrock_base::Result;
 use ferrock_options::{AwaitsTask, FlushReason};
 use ferrock_tree::compaction::choice::RunningCompactions;
+use ferrock_vfs::process_memory::FreePages;
 use std::sync::Arc;
 
 impl AwaitsTask for DbCore {
@@ -44,6 +45,9 @@ impl JobHost for DbCore {
             Job::Flush(scope) => flush::run_flush(&self, &scope),
             Job::Compaction(job) => compact::run_compaction(&self, job),
         }
+        // Nothing of the database is held while the allocator is at it.
+        drop(self);
+        FreePages::of_process().return_if_due();
     }
 
     fn resume(self: Arc<Self>) {
