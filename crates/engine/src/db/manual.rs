@@ -10,6 +10,7 @@ use crate::options::{BottommostLevelCompaction, CompactRangeOptions, CompactionS
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_options::FlushReason;
 use ferrock_tree::compaction::picker::{ManualChoice, ManualRequest, ManualStep, manual_steps, pick_manual};
+use ferrock_tree::version::Version;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -48,7 +49,7 @@ pub(super) fn compact_range(
     flush::flush_families(core, &[data.id], &flush, stopped_by, FlushReason::ManualCompaction)?;
     in_turn(core, data, options.exclusive_manual_compaction, stopped_by, || {
         compact_steps(core, data, begin, end, options)?;
-        if options.change_level { move_up(core, data, options.target_level) } else { Ok(()) }
+        if options.change_level { change_level(core, data, options.target_level) } else { Ok(()) }
     })
 }
 
@@ -125,29 +126,51 @@ fn begin_piece(
     })
 }
 
-/// Moves the deepest level's files up to the highest empty level that can hold them, or to `target`.
-fn move_up(core: &DbCore, data: &ColumnFamilyData, target: Option<usize>) -> Result<()> {
+/// Moves the deepest level's files to `target`, or up to the highest level to which all levels are empty and large
+/// enough for them.
+fn change_level(core: &DbCore, data: &ColumnFamilyData, target: Option<usize>) -> Result<()> {
     let _installs = core.installs.lock();
     let Some(version) = core.versions.current(data.id) else { return Ok(()) };
     let Some(deepest) = version.deepest_non_empty_level() else { return Ok(()) };
-    let first_free = (1..deepest).rev().take_while(|&level| version.level(level).is_empty()).last();
     let target = match target {
-        Some(target) if target == 0 || target >= version.num_levels() => {
-            return Err(Error::invalid_argument(format!(
-                "target_level = {target} is out of 1..={}",
-                version.num_levels() - 1
-            )));
-        }
-        Some(target) if target != deepest && (target > deepest || first_free.is_none_or(|free| target < free)) => {
-            return Err(Error::invalid_argument(format!(
-                "target_level = {target}: the levels from it to {deepest} are not empty"
-            )));
-        }
-        Some(target) => target,
-        None => first_free.unwrap_or(deepest),
+        Some(target) => checked_target(&version, deepest, target)?,
+        None => highest_that_fits(&version, deepest),
     };
     if target == deepest {
         return Ok(());
     }
     move_level(core, data, &version, deepest, target)
+}
+
+/// The highest of the levels above `deepest` that are empty one after another and may hold what it holds; else itself.
+fn highest_that_fits(version: &Version, deepest: usize) -> usize {
+    let bytes = version.level_size_bytes(deepest);
+    let fits = |&level: &usize| version.level(level).is_empty() && version.targets().max_bytes(level) >= bytes;
+    (1..deepest).rev().take_while(fits).last().unwrap_or(deepest)
+}
+
+/// Refuses what would change the order of tables, with RocksDB's codes.
+fn checked_target(version: &Version, deepest: usize, target: usize) -> Result<usize> {
+    let levels = version.num_levels();
+    if target >= levels {
+        return Err(Error::invalid_argument(format!("target_level = {target}: the levels are 0 to {}", levels - 1)));
+    }
+    if target > deepest && deepest == 0 {
+        return Err(Error::not_supported(format!(
+            "target_level = {target}: tables of level 0 are not moved to other levels; use promote_l0, or compact them"
+        )));
+    }
+    if let Some(full) = (target..deepest).find(|&level| !version.level(level).is_empty()) {
+        return Err(Error::not_supported(format!(
+            "target_level = {target}: level {full}, between it and the tables of level {deepest}, is not empty"
+        )));
+    }
+    let tables = version.level(deepest).len();
+    if target == 0 && target != deepest && tables > 1 {
+        return Err(Error::new(
+            ErrorKind::Aborted,
+            format!("target_level = 0: level {deepest} has {tables} tables, of which level 0 takes one at most"),
+        ));
+    }
+    Ok(target)
 }

@@ -5,7 +5,7 @@ use crate::blobs;
 use crate::common::threads::{Gate, Waiting};
 use crate::setup::{DIRECTORY, Setup, flush_range, force_compaction, key, number, put, wait_until};
 use crate::table::reads_of_a_scan_with;
-use ferrock::options::{BottommostLevelCompaction, FilterPolicy, LimitReads, PrefixExtractor};
+use ferrock::options::{BottommostLevelCompaction, CompactionOptions, FilterPolicy, LimitReads, PrefixExtractor};
 use ferrock::{CompactRangeOptions, Db, ErrorKind, FlushOptions, ReadOptions, WriteOptions};
 use ferrock_vfs::{FileSystem, write_file_synced};
 use std::path::Path;
@@ -518,6 +518,37 @@ fn target_level() {
         level_after(&CompactRangeOptions { change_level: true, target_level, ..CompactRangeOptions::default() })
     });
     assert_eq!(levels, [1, 2, 5]);
+    refused_levels_keep_their_tables();
+}
+
+/// Level 0 takes one table; what is between has to be empty; a level below takes what is above it.
+fn refused_levels_keep_their_tables() {
+    let setup = Setup::new();
+    let db = setup.open();
+    let family = db.default_column_family().unwrap();
+    flush_range(&db, 0..100);
+    let to = |level| {
+        let options =
+            CompactRangeOptions { change_level: true, target_level: Some(level), ..CompactRangeOptions::default() };
+        let result = db.compact_range_cf(&family, None, None, &options);
+        let mut levels: Vec<usize> = db.live_files().iter().map(|file| file.level).collect();
+        levels.sort_unstable();
+        (result.map_err(|error| error.kind()), levels)
+    };
+    assert_eq!(to(2), (Ok(()), vec![2]));
+    assert_eq!(to(0), (Ok(()), vec![0]));
+    assert_eq!(to(4), (Ok(()), vec![4]));
+    assert_eq!(to(7), (Err(ErrorKind::InvalidArgument), vec![4]));
+    assert_eq!(to(3), (Ok(()), vec![3]));
+    assert_eq!(to(5), (Ok(()), vec![5]));
+    // A table in level 2, which the range has no key of, is in the way of one that goes from 5 to 1.
+    flush_range(&db, 200..300);
+    let newest = db.live_files().iter().find(|file| file.level == 0).map(|file| file.name()).unwrap();
+    db.compact_files_cf(&family, &[newest], 2, None, &CompactionOptions::default()).unwrap();
+    let options = CompactRangeOptions { change_level: true, target_level: Some(1), ..CompactRangeOptions::default() };
+    let error = db.compact_range_cf(&family, None, Some(b""), &options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotSupported);
+    assert!(error.to_string().contains("level 2, between it and the tables of level 5"), "{error}");
 }
 
 /// Whether a table of the bottommost level that nothing has touched is rewritten, and one that this compaction wrote.
