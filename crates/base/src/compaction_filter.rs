@@ -14,8 +14,11 @@ pub enum FilterDecision {
     Remove,
     /// Replace it by a single-delete tombstone.
     Purge,
-    /// Give it another value.
+    /// Give it another value. An entity becomes a plain value.
     ChangeValue(Vec<u8>),
+    /// Make it an entity of these columns, names and values in any order. A name that comes twice ends the job with
+    /// `InvalidArgument`, and so does this decision about a merge operand.
+    ChangeEntity(Vec<(Vec<u8>, Vec<u8>)>),
     /// Drop every entry from this key up to (not including) the given user key, without tombstones.
     RemoveAndSkipUntil(Vec<u8>),
 }
@@ -49,9 +52,10 @@ pub enum TableFileCreationReason {
 /// Decides, entry by entry, what compaction keeps.
 ///
 /// [`filter`](Self::filter) is called for the newest value of a key, whether a snapshot sees it or not: an entry that
-/// it removes is gone for snapshots, too. It is called for each merge operand that is newer than every snapshot. It is
-/// not called for tombstones, older versions and wide-column entities, nor when an automatic compaction only moves a
-/// table to another level. For an entry that stays, every later compaction may call it again.
+/// it removes is gone for snapshots, too. It is called for each merge operand that is newer than every snapshot. For a
+/// wide-column entity [`filter_entity`](Self::filter_entity) is called in its place, if the filter wants that. Neither
+/// is called for tombstones and older versions, nor when an automatic compaction only moves a table to another level.
+/// For an entry that stays, every later compaction may call it again.
 pub trait CompactionFilter: Send + Sync {
     /// The name in the LOG and in OPTIONS files.
     fn name(&self) -> &str;
@@ -66,6 +70,42 @@ pub trait CompactionFilter: Send + Sync {
     /// filter that decides by keys does so in both.
     fn filter_blob_by_key(&self, _context: &FilterContext, _key: &[u8]) -> Option<FilterDecision> {
         None
+    }
+    /// Whether [`filter_entity`](Self::filter_entity) is to be called: `false` by default, and entities stay as they
+    /// are without being decoded.
+    fn filters_entities(&self) -> bool {
+        false
+    }
+    /// Decides on an entity by its columns, names and values in ascending order of the names (`FilterV3` for
+    /// `kWideColumnEntity`). Values in blob files are read first. By default it stays.
+    ///
+    /// ```
+    /// use ferrock_base::compaction_filter::{CompactionFilter, FilterContext, FilterDecision};
+    /// use ferrock_base::types::ValueType;
+    ///
+    /// /// Drops entities whose column `state` says `done`.
+    /// struct DropsDone;
+    ///
+    /// impl CompactionFilter for DropsDone {
+    ///     fn name(&self) -> &str {
+    ///         "example.DropsDone"
+    ///     }
+    ///     fn filter(&self, _: &FilterContext, _: &[u8], _: ValueType, _: &[u8]) -> FilterDecision {
+    ///         FilterDecision::Keep
+    ///     }
+    ///     fn filters_entities(&self) -> bool {
+    ///         true
+    ///     }
+    ///     fn filter_entity(&self, _: &FilterContext, _: &[u8], columns: &[(&[u8], &[u8])]) -> FilterDecision {
+    ///         match columns.iter().any(|column| *column == (&b"state"[..], &b"done"[..])) {
+    ///             true => FilterDecision::Remove,
+    ///             false => FilterDecision::Keep,
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    fn filter_entity(&self, _context: &FilterContext, _key: &[u8], _columns: &[(&[u8], &[u8])]) -> FilterDecision {
+        FilterDecision::Keep
     }
 }
 

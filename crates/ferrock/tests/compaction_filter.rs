@@ -5,7 +5,7 @@ mod common;
 
 use common::options_on;
 use ferrock::options::{BottommostLevelCompaction, CompactionFilter, MergeOperator};
-use ferrock::{ColumnFamilyOptions, CompactRangeOptions, Db, ReadOptions, WriteOptions};
+use ferrock::{ColumnFamilyOptions, CompactRangeOptions, Db, ReadOptions, WriteBatch, WriteOptions};
 use ferrock_base::ValueType;
 use ferrock_base::compaction_filter::{FilterContext, FilterDecision, RemoveEmptyValues, TableFileCreationReason};
 use ferrock_base::merge::StringAppend;
@@ -429,5 +429,61 @@ fn a_manual_compaction_filters_a_key_once() {
                 _ => assert!(most == Some(1) && all == 200 && asked == 200, "{mode:?}: {asked} {of_keys:?}"),
             }
         }
+    }
+}
+
+/// Drops entities whose column `state` says `done`, and keeps what is no entity.
+struct DropsDone;
+
+impl CompactionFilter for DropsDone {
+    fn name(&self) -> &str {
+        "test.DropsDone"
+    }
+    fn filter(&self, _: &FilterContext, _: &[u8], _: ValueType, _: &[u8]) -> FilterDecision {
+        FilterDecision::Keep
+    }
+    fn filters_entities(&self) -> bool {
+        true
+    }
+    fn filter_entity(&self, _: &FilterContext, _: &[u8], columns: &[(&[u8], &[u8])]) -> FilterDecision {
+        if columns.contains(&(b"state", b"done")) { FilterDecision::Remove } else { FilterDecision::Keep }
+    }
+}
+
+#[test]
+fn entities_are_filtered_by_their_columns_where_the_filter_wants_that() {
+    for blobs in [false, true] {
+        let mut options = ColumnFamilyOptions::default();
+        options.disable_auto_compactions = true;
+        options.compaction_filter = Some(Arc::new(DropsDone));
+        options.enable_blob_files = blobs;
+        let families = vec![("default".to_owned(), options)];
+        let (db, _) = Db::open_cf("/db", options_on(Arc::new(MemoryFileSystem::new())), families).unwrap();
+        let mut batch = WriteBatch::new();
+        for number in 0..100_u32 {
+            let key = number.to_be_bytes();
+            let state: &[u8] = if number % 3 == 0 { b"done" } else { b"open" };
+            batch.put_entity(&key, &[(b"", b"plain"), (b"state", state)]).unwrap();
+        }
+        batch.put(b"value", b"done").unwrap();
+        db.write(batch).unwrap();
+        let count = || {
+            let mut iter = db.iter(&ReadOptions::default());
+            iter.seek_to_first();
+            let mut found = 0;
+            while iter.valid() {
+                found += 1;
+                iter.next();
+            }
+            iter.status().unwrap();
+            found
+        };
+        db.flush().unwrap();
+        assert_eq!(count(), 101);
+        db.compact_range(None, None).unwrap();
+        assert_eq!(count(), 67, "blobs: {blobs}");
+        assert_eq!(db.get(&1_u32.to_be_bytes()).unwrap().as_deref(), Some(&b"plain"[..]));
+        assert_eq!(db.get(&3_u32.to_be_bytes()).unwrap(), None);
+        db.verify_checksum().unwrap();
     }
 }

@@ -117,6 +117,8 @@ impl CompactionFilter for TtlFilter {
                 changed.extend_from_slice(suffix);
                 FilterDecision::ChangeValue(changed)
             }
+            // An entity has no time.
+            FilterDecision::ChangeEntity(_) => FilterDecision::Keep,
             other => other,
         }
     }
@@ -124,7 +126,7 @@ impl CompactionFilter for TtlFilter {
     fn filter_blob_by_key(&self, context: &FilterContext, key: &[u8]) -> Option<FilterDecision> {
         match self.user.as_ref()?.filter_blob_by_key(context, key)? {
             // Both need the time, which is in the file.
-            FilterDecision::Keep | FilterDecision::ChangeValue(_) => None,
+            FilterDecision::Keep | FilterDecision::ChangeValue(_) | FilterDecision::ChangeEntity(_) => None,
             decision => Some(decision),
         }
     }

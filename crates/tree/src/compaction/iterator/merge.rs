@@ -12,11 +12,11 @@ use super::context::DeeperLevels;
 use super::rules::CompactionIterator;
 use super::stripes::is_below_stripe;
 use crate::read::merge::{MergeBase, full_merge, full_merge_entity, require_operator, visible_value};
-use ferrock_base::Result;
 use ferrock_base::compaction_filter::FilterDecision;
 use ferrock_base::internal_key::{make_internal_key, user_key};
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::types::{SequenceNumber, ValueType};
+use ferrock_base::{Error, Result};
 
 /// The entry or condition that ended a run of operands.
 enum RunEnd {
@@ -76,6 +76,13 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
             match self.filter_operand(sequence) {
                 FilterDecision::Keep => operands.push((sequence, self.input.value().to_vec())),
                 FilterDecision::ChangeValue(value) => operands.push((sequence, value)),
+                FilterDecision::ChangeEntity(_) => {
+                    return Err(Error::invalid_argument(format!(
+                        "the compaction filter makes an entity of the merge operand at key {}: give ChangeValue, Remove \
+                         or Keep for operands",
+                        self.current.user_key().escape_ascii()
+                    )));
+                }
                 FilterDecision::Remove | FilterDecision::Purge => self.dropped.filtered += 1,
                 FilterDecision::RemoveAndSkipUntil(until) => {
                     self.dropped.filtered += 1;

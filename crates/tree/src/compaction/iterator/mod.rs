@@ -10,6 +10,7 @@
 
 mod context;
 mod current_key;
+mod entity_filter;
 mod merge;
 mod output;
 pub mod output_split;

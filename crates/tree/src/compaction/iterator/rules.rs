@@ -17,6 +17,7 @@
 
 use super::context::{CompactionIteratorOptions, DeeperLevels, DroppedEntries};
 use super::current_key::CurrentKey;
+use super::entity_filter;
 use super::output::Output;
 use super::stripes::is_below_stripe;
 use super::tombstones::{CompactionRangeTombstones, TombstoneFates};
@@ -240,7 +241,9 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
                 }
                 (None, None) => Ok(FilterDecision::Keep),
             },
-            // Entities need more than a value to be judged, so they stay.
+            ValueType::WideColumnEntity if filter.filters_entities() => {
+                entity_filter::decide((&**filter, context), key, self.input.value(), self.options.blobs.as_deref())
+            }
             _ => Ok(FilterDecision::Keep),
         }
     }
@@ -252,6 +255,11 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
             FilterDecision::ChangeValue(value) => {
                 self.output.set(self.current.user_key(), sequence, ValueType::Value, &value);
                 Ok(Some(ValueType::Value))
+            }
+            FilterDecision::ChangeEntity(columns) => {
+                let entity = entity_filter::encode(columns, self.current.user_key())?;
+                self.output.set(self.current.user_key(), sequence, ValueType::WideColumnEntity, &entity);
+                Ok(Some(ValueType::WideColumnEntity))
             }
             FilterDecision::Remove => {
                 self.dropped.filtered += 1;

@@ -157,3 +157,85 @@ fn operands_are_judged_one_by_one_above_the_snapshots() {
     // Removed operands hide nothing, and the entry under them goes to the filter next.
     assert_eq!(run(&[("a", 4, MERGE, "remove"), ("a", 2, PUT, "remove")], &[], false), ["a@2 Deletion "]);
 }
+
+/// Decides on entities by their column `do`; says `Keep` of all else, but where the value is `entity`.
+#[derive(Debug)]
+struct ByColumn;
+
+impl CompactionFilter for ByColumn {
+    fn name(&self) -> &str {
+        "test.ByColumn"
+    }
+    fn filter(&self, _: &FilterContext, _: &[u8], _: ValueType, value: &[u8]) -> FilterDecision {
+        match value {
+            b"entity" => {
+                FilterDecision::ChangeEntity(vec![(b"b".to_vec(), b"2".to_vec()), (b"".to_vec(), b"1".to_vec())])
+            }
+            _ => FilterDecision::Keep,
+        }
+    }
+    fn filters_entities(&self) -> bool {
+        true
+    }
+    fn filter_entity(&self, _: &FilterContext, key: &[u8], columns: &[(&[u8], &[u8])]) -> FilterDecision {
+        let wanted = columns.iter().find(|(name, _)| *name == b"do").map(|(_, value)| *value);
+        match wanted {
+            Some(b"remove") => FilterDecision::Remove,
+            Some(b"value") => FilterDecision::ChangeValue(key.to_vec()),
+            Some(b"swap") => {
+                FilterDecision::ChangeEntity(columns.iter().map(|(a, b)| (b.to_vec(), a.to_vec())).collect())
+            }
+            Some(b"twice") => FilterDecision::ChangeEntity(vec![(b"n".to_vec(), vec![]), (b"n".to_vec(), vec![1])]),
+            Some(b"blob of e at 1") => FilterDecision::RemoveAndSkipUntil(b"g".to_vec()),
+            _ => FilterDecision::Keep,
+        }
+    }
+}
+
+/// What the iterator yields for one entity, or for one entry of another kind; or its error.
+fn filtered(key: &str, kind: ValueType, value: &[u8]) -> Result<Vec<(ValueType, Vec<u8>)>, String> {
+    let order = InternalComparator::default();
+    let context =
+        FilterContext { is_bottommost: false, is_manual: false, column_family_id: 7, output_level: 1, input_level: 0 };
+    let options = CompactionIteratorOptions {
+        compaction_filter: Some((Arc::new(ByColumn), context)),
+        blobs: Some(Arc::new(crate::blob::fake::FakeBlobs)),
+        ..options(&[])
+    };
+    let entries: Entries = vec![(make_internal_key(key.as_bytes(), SequenceNumber(3), kind), value.to_vec())];
+    let tombstones = CompactionRangeTombstones::new(order.clone(), Vec::new());
+    let input = VecIterator::new(order, Arc::new(entries));
+    let mut iter = CompactionIterator::new(input, tombstones, UnknownDeeper, options);
+    let mut out = Vec::new();
+    iter.seek_to_first();
+    while iter.valid() {
+        out.push((ParsedInternalKey::parse(iter.key()).unwrap().value_type, iter.value().to_vec()));
+        iter.next();
+    }
+    iter.status().map(|()| out).map_err(|error| error.to_string())
+}
+
+#[test]
+fn entities_are_decided_by_their_columns() {
+    use ferrock_format::wide_column::{WideColumn, encode_columns, encode_entity};
+    const ENTITY: ValueType = ValueType::WideColumnEntity;
+    let of = |columns: &[(&[u8], &[u8])]| encode_entity(columns).unwrap();
+    let entity = |what: &[u8]| of(&[(b"do", what)]);
+    let seen = |what: &[u8]| filtered("k", ENTITY, &entity(what));
+    assert_eq!(seen(b"nothing").unwrap(), [(ENTITY, entity(b"nothing"))]);
+    assert_eq!(seen(b"remove").unwrap(), [(ValueType::Deletion, vec![])]);
+    assert_eq!(seen(b"value").unwrap(), [(PUT, b"k".to_vec())]);
+    assert_eq!(seen(b"swap").unwrap(), [(ENTITY, of(&[(b"swap", b"do")]))]);
+    assert_eq!(filtered("k", PUT, b"entity").unwrap(), [(ENTITY, of(&[(b"", b"1"), (b"b", b"2")]))]);
+    // Two columns of a name, and an entity in the place of an operand, end the job.
+    assert!(seen(b"twice").unwrap_err().contains("key k"));
+    assert!(filtered("k", MERGE, b"entity").unwrap_err().contains("merge operand at key k"));
+    // A column that lies in a blob file is read first; one that cannot be read ends the job.
+    let in_blob = |index: &[u8]| {
+        let (name, value) = (&b"do"[..], index);
+        encode_columns(&[WideColumn { name, value, is_blob_index: true }]).unwrap()
+    };
+    assert_eq!(filtered("e", ENTITY, &in_blob(b"1")).unwrap(), []);
+    assert_eq!(filtered("f", ENTITY, &in_blob(b"1")).unwrap(), [(ENTITY, in_blob(b"1"))]);
+    assert!(filtered("e", ENTITY, &in_blob(b"bad")).unwrap_err().contains("bad blob"));
+}
