@@ -57,6 +57,7 @@ mod live_file;
 #[cfg(test)]
 mod locks;
 mod log_blobs;
+mod make_room;
 mod manual;
 mod manual_files;
 mod manual_turn;

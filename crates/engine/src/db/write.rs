@@ -10,14 +10,12 @@
 use super::DbCore;
 use crate::column_family::{ColumnFamilyData, FamilyMap};
 use crate::db::direct_writes::{self, Replaced};
+use crate::db::make_room::{make_room, wait_for_low_pri};
 use crate::db::{in_place_updates, successive_merges, switch_memtable, tracked_logs};
 use crate::jobs::background_error::Reason;
-use crate::metrics::stalls::WaitKind;
-use crate::metrics::{Counters, WaitCause};
+use crate::metrics::Counters;
 use crate::options::TableFactory;
 use crate::options::{DbOptions, WriteOptions};
-use crate::spans;
-use crate::write::controller::StallCondition;
 use crate::write::insert::{InsertMode, Inserter, Target};
 use crate::write::queue::{LeaderGuard, Member, Role};
 use crate::write::request::{PreWriteCheck, WriteExtra, WriteGroup, WriteRequest};
@@ -27,12 +25,10 @@ use ferrock_format::compression::CompressionType;
 use ferrock_format::log::{self, MAX_COMPRESSED_RECORD_BYTES};
 use ferrock_format::write_batch::{Record, WriteBatch};
 use ferrock_memtable::MemTable;
-use ferrock_options::WriteBufferManager;
 use ferrock_statistics::{Histogram, Ticker};
 use ferrock_vfs::{IoKind, IoPriority};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 /// A leader with a batch of at most this size takes at most this much more, so that a small write does not wait long.
 const SMALL_BATCH_BYTES: usize = 128 << 10;
@@ -618,93 +614,6 @@ fn note_memtable_size(core: &DbCore, db_options: &DbOptions, data: &ColumnFamily
 /// Bytes of the memtables that are being written.
 pub(crate) fn memtable_bytes(core: &DbCore) -> u64 {
     core.families.load().iter().map(|data| data.memtable.load().approximate_memory_bytes() as u64).sum()
-}
-
-/// What stands between a leader and its write: an error, a stall, a full memtable, too much log.
-fn make_room(core: &DbCore, db_options: &DbOptions, options: &WriteOptions, bytes: usize) -> Result<()> {
-    core.jobs.check_error()?;
-    // Another database may have taken the memory.
-    let wants_memory = |manager: &Arc<WriteBufferManager>| manager.should_flush();
-    if core.writes.is_room_needed() || db_options.components.write_buffer_manager.as_ref().is_some_and(wants_memory) {
-        switch_memtable::switch_full_memtables(core)?;
-    }
-    wait_for_memory(core, db_options, options)?;
-    loop {
-        match core.writes.controller().condition() {
-            StallCondition::Normal => return Ok(()),
-            StallCondition::Recovering if options.no_slowdown => return Ok(()),
-            StallCondition::Recovering | StallCondition::Delayed => {
-                let delay = core.writes.controller().delay(bytes as u64);
-                if delay.is_zero() {
-                    return Ok(());
-                }
-                if options.no_slowdown {
-                    return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
-                }
-                let cause = core.writes.controller().wait_cause();
-                let _span = spans::write_stall(core.files.database(), cause, WaitKind::Delay);
-                let before = core.env.clock.monotonic_us();
-                core.writes.controller().sleep(delay);
-                let slept = core.env.clock.monotonic_us().saturating_sub(before);
-                core.metrics.note_stall(cause, WaitKind::Delay, slept);
-                core.jobs.check_error()?;
-                if core.writes.controller().condition() != StallCondition::Stopped {
-                    return Ok(());
-                }
-            }
-            StallCondition::Stopped => {
-                if options.no_slowdown {
-                    return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
-                }
-                wait_while_stopped(core)?;
-            }
-        }
-    }
-}
-
-/// Waits while memtables hold more than a manager with `allow_stall` lets them. Not when hardly any of it is this
-/// database's: then waiting could last for ever.
-fn wait_for_memory(core: &DbCore, db_options: &DbOptions, options: &WriteOptions) -> Result<()> {
-    let Some(manager) = &db_options.components.write_buffer_manager else { return Ok(()) };
-    if !manager.should_stall() {
-        return Ok(());
-    }
-    if options.no_slowdown {
-        return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
-    }
-    let _span = spans::write_stall(core.files.database(), WaitCause::WriteBufferManager, WaitKind::Stop);
-    let before = core.env.clock.monotonic_us();
-    core.metrics.counters().memory_stalls.fetch_add(1, Ordering::Relaxed);
-    let mut result = Ok(());
-    while result.is_ok() && manager.should_stall() && switch_memtable::begin_flush_of_something(core, manager)? {
-        manager.wait_for_room(Duration::from_millis(100));
-        result = core.jobs.check_open();
-    }
-    let waited = core.env.clock.monotonic_us().saturating_sub(before);
-    core.metrics.note_stall(WaitCause::WriteBufferManager, WaitKind::Stop, waited);
-    result
-}
-
-/// Holds a write of low priority back while compaction is behind, before it joins the queue: others pass it.
-fn wait_for_low_pri(core: &DbCore, options: &WriteOptions, bytes: usize) -> Result<()> {
-    if !core.writes.controller().is_behind() {
-        return Ok(());
-    }
-    if options.no_slowdown {
-        return Err(Error::new(ErrorKind::Incomplete, "Low priority write stall"));
-    }
-    core.writes.controller().wait_for_low_pri(bytes as u64);
-    Ok(())
-}
-
-fn wait_while_stopped(core: &DbCore) -> Result<()> {
-    let cause = core.writes.controller().wait_cause();
-    let _span = spans::write_stall(core.files.database(), cause, WaitKind::Stop);
-    let before = core.env.clock.monotonic_us();
-    let result = core.jobs.wait_while_stopped();
-    let waited = core.env.clock.monotonic_us().saturating_sub(before);
-    core.metrics.note_stall(cause, WaitKind::Stop, waited);
-    result
 }
 
 /// Gives every batch of the group its first sequence number; returns how many numbers the group takes.
