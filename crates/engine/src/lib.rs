@@ -41,7 +41,7 @@ pub use ferrock_options::{
     BlobFileCreationInfo, BlobFileGarbageInfo, ColumnFamilyHandleInfo, CompactionFileInfo, CompactionJobInfo,
     CompactionJobStats, CompactionReason, EventListener, ExternalFileIngestionInfo, FileCreationBriefInfo,
     FileDeletionInfo, FileOperationInfo, FileOperationType, FlushJobInfo, FlushReason, IoErrorInfo, ManualFlushInfo,
-    MemTableInfo, SubcompactionJobInfo, TableFileCreationInfo, WriteStallCondition, WriteStallInfo,
+    MemTableInfo, SubcompactionJobInfo, TableFileCreationInfo, WaitCause, WriteStallCondition, WriteStallInfo,
 };
 pub use ferrock_table::DataBlockHistogram;
 pub use job_directory::{FinishedJob, JobDirectory, JobDirectoryService};

@@ -105,7 +105,7 @@ pub use listener::{
     BlobFileCreationInfo, BlobFileGarbageInfo, ColumnFamilyHandleInfo, CompactionFileInfo, CompactionJobInfo,
     CompactionJobStats, CompactionReason, EventListener, ExternalFileIngestionInfo, FileCreationBriefInfo,
     FileDeletionInfo, FileOperationInfo, FileOperationType, FlushJobInfo, FlushReason, IoErrorInfo, ManualFlushInfo,
-    MemTableInfo, SubcompactionJobInfo, TableFileCreationInfo, WriteStallCondition, WriteStallInfo,
+    MemTableInfo, SubcompactionJobInfo, TableFileCreationInfo, WaitCause, WriteStallCondition, WriteStallInfo,
 };
 pub use logger::{Logger, StderrLogger};
 #[doc(hidden)]

@@ -77,17 +77,32 @@ fn wait_for_memory(core: &DbCore, db_options: &DbOptions, options: &WriteOptions
     if options.no_slowdown {
         return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
     }
-    let _span = spans::write_stall(core.files.database(), WaitCause::WriteBufferManager, WaitKind::Stop);
+    if !switch_memtable::begin_flush_of_something(core, manager)? {
+        return Ok(());
+    }
+    let cause = WaitCause::WriteBufferManager;
+    let _span = spans::write_stall(core.files.database(), cause, WaitKind::Stop);
     let before = core.env.clock.monotonic_us();
     core.metrics.counters().memory_stalls.fetch_add(1, Ordering::Relaxed);
-    let mut result = Ok(());
-    while result.is_ok() && manager.should_stall() && switch_memtable::begin_flush_of_something(core, manager)? {
-        manager.wait_for_room(Duration::from_millis(100));
-        result = core.jobs.check_open();
-    }
+    let held = || format!("memtables hold {} bytes", manager.memory_usage());
+    core.jobs.tell_memory_stall(true, &format!("{}, the limit is {}", held(), manager.stops_at().unwrap_or(0)));
+    let result = wait_while_memory_is_short(core, manager);
     let waited = core.env.clock.monotonic_us().saturating_sub(before);
-    core.metrics.note_stall(WaitCause::WriteBufferManager, WaitKind::Stop, waited);
+    core.jobs.tell_memory_stall(false, &format!("{} after {waited} us", held()));
+    core.metrics.note_stall(cause, WaitKind::Stop, waited);
     result
+}
+
+/// Something is being flushed.
+fn wait_while_memory_is_short(core: &DbCore, manager: &WriteBufferManager) -> Result<()> {
+    while manager.should_stall() {
+        manager.wait_for_room(Duration::from_millis(100));
+        core.jobs.check_open()?;
+        if manager.should_stall() && !switch_memtable::begin_flush_of_something(core, manager)? {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Sleeps as long as it takes to have memory left until a flush ends.

@@ -194,19 +194,17 @@ impl FamilyJobs {
             way_to_stop: stall::way_to_stop(&options, &input),
             is_behind: stall::is_behind(&options, &input),
         };
-        let before_of_family = controller.update(self.data.id, debt).told();
-        if before_of_family != condition.told() {
-            lines.stall(WriteStallInfo {
-                column_family: self.data.name.clone(),
-                previous: before_of_family,
-                current: condition.told(),
-            });
+        let before_of_family = controller.update(self.data.id, debt);
+        let (previous, current) = (before_of_family.condition.told(), condition.told());
+        if let Some(cause) = cause.or(before_of_family.cause).filter(|_| previous != current) {
+            let info = WriteStallInfo { column_family: self.data.name.clone(), cause: cause.into(), previous, current };
+            let rate = match controller.actual_delayed_rate() {
+                0 => String::new(),
+                rate => format!("; writers share {rate} bytes a second"),
+            };
+            lines.stall(info, &format!("{}{rate}", stall::numbers(&options, &input, cause)));
         }
-        let after = controller.condition();
-        if before != after {
-            lines.warn(format!("[{}] writes are {after:?} (were {before:?}): {wanted:?}", self.data.name));
-        }
-        before != after
+        before != controller.condition()
     }
 
     /// From now on the family is gone.
