@@ -194,6 +194,15 @@ settings_options! {
     db.settings.max_manifest_space_amp_pct:
         rocksdb_options_set_max_manifest_space_amp_pct(c_int),
         rocksdb_options_get_max_manifest_space_amp_pct(c_int);
+    db.settings.manifest_preallocation_size:
+        rocksdb_options_set_manifest_preallocation_size(usize),
+        rocksdb_options_get_manifest_preallocation_size(usize);
+    db.settings.use_direct_io_for_compaction_reads:
+        rocksdb_options_set_use_direct_io_for_compaction_reads(c_uchar),
+        rocksdb_options_get_use_direct_io_for_compaction_reads(c_uchar);
+    db.settings.verify_manifest_content_on_close:
+        rocksdb_options_set_verify_manifest_content_on_close(c_uchar),
+        rocksdb_options_get_verify_manifest_content_on_close(c_uchar);
     db.settings.allow_fallocate:
         rocksdb_options_set_allow_fallocate(c_uchar),
         rocksdb_options_get_allow_fallocate(c_uchar);
@@ -331,9 +340,6 @@ kept_texts! {
         rocksdb_options_set_table_cache_numshardbits(c_int),
         rocksdb_options_get_table_cache_numshardbits(c_int);
     flag use_fsync: rocksdb_options_set_use_fsync(c_int), rocksdb_options_get_use_fsync(c_int);
-    number manifest_preallocation_size:
-        rocksdb_options_set_manifest_preallocation_size(usize),
-        rocksdb_options_get_manifest_preallocation_size(usize);
     flag allow_mmap_writes:
         rocksdb_options_set_allow_mmap_writes(c_uchar),
         rocksdb_options_get_allow_mmap_writes(c_uchar);
@@ -373,18 +379,12 @@ kept_texts! {
     flag async_wal_precreate:
         rocksdb_options_set_async_wal_precreate(c_uchar),
         rocksdb_options_get_async_wal_precreate(c_uchar);
-    flag verify_manifest_content_on_close:
-        rocksdb_options_set_verify_manifest_content_on_close(c_uchar),
-        rocksdb_options_get_verify_manifest_content_on_close(c_uchar);
     flag optimize_manifest_for_recovery:
         rocksdb_options_set_optimize_manifest_for_recovery(c_uchar),
         rocksdb_options_get_optimize_manifest_for_recovery(c_uchar);
     flag reuse_manifest_on_open:
         rocksdb_options_set_reuse_manifest_on_open(c_uchar),
         rocksdb_options_get_reuse_manifest_on_open(c_uchar);
-    flag use_direct_io_for_compaction_reads:
-        rocksdb_options_set_use_direct_io_for_compaction_reads(c_uchar),
-        rocksdb_options_get_use_direct_io_for_compaction_reads(c_uchar);
     flag persist_stats_to_disk:
         rocksdb_options_set_persist_stats_to_disk(c_uchar),
         rocksdb_options_get_persist_stats_to_disk(c_uchar);

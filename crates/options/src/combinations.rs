@@ -41,7 +41,7 @@ pub fn check_db(db: &DbOptions) -> Result<()> {
             "If memory mapped reads (allow_mmap_reads) are enabled then direct I/O reads (use_direct_reads) must be disabled.",
         ),
         (
-            db.allow_mmap_reads.is_on() && is_on("use_direct_io_for_compaction_reads"),
+            db.allow_mmap_reads.is_on() && db.use_direct_io_for_compaction_reads,
             UNSUPPORTED,
             "If memory mapped reads (allow_mmap_reads) are enabled then compaction-only direct I/O reads \
              (use_direct_io_for_compaction_reads) must be disabled.",

@@ -103,6 +103,11 @@ option_table! {
         mutable max_manifest_file_size: u64 = 1 << 30, 1..=u64::MAX;
         /// A MANIFEST may also grow to this many percent more than the compact one it began as.
         mutable max_manifest_space_amp_pct: i32 = 500, 0..=i32::MAX;
+        /// Read the MANIFEST back when the database is closed, and write a new one where it is damaged.
+        mutable verify_manifest_content_on_close: bool = false;
+        /// Bytes of space that a MANIFEST reserves ahead of its end, with `allow_fallocate`; 0 for none. What is not
+        /// written is given back when the file is closed.
+        mutable manifest_preallocation_size: usize = 4 << 20;
         /// Write the database's id into the MANIFEST.
         fixed write_dbid_to_manifest: bool = true;
         /// Write the database's id into the file IDENTITY.
@@ -120,6 +125,9 @@ option_table! {
         fixed use_direct_reads: bool = false;
         /// Flush and compact past the system's page cache.
         fixed use_direct_io_for_flush_and_compaction: bool = false;
+        /// Have compactions read their inputs past the system's page cache, through files of their own. It is for
+        /// databases whose other reads go through it.
+        fixed use_direct_io_for_compaction_reads: bool = false;
         /// Read tables through memory maps. Unsafe where files may be cut or changed: see [`MmapReads`].
         fixed allow_mmap_reads: MmapReads = MmapReads::OFF;
         /// Tell the system that table reads are random.

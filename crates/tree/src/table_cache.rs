@@ -306,6 +306,8 @@ pub struct TableCacheParams {
     pub bloom_locality: u32,
     /// How the files are opened; the temperature is that of tables without a recorded one.
     pub file_options: RandomAccessOptions,
+    /// Compactions read past the page cache of the system, where others do not: `use_direct_io_for_compaction_reads`.
+    pub are_compactions_direct: bool,
     /// Compare each table's unique id with the MANIFEST's.
     pub verify_unique_id: bool,
     /// The bounded cache, shared by all families.
@@ -426,7 +428,7 @@ impl TableCache {
         if let Some(table) = open_tables.get(file.number) {
             return Ok(TableRef::Shared(table));
         }
-        let table = self.open_with(file, self.params.cache_usage, IoActivity::Unknown)?;
+        let table = self.open_with(file, &self.params.file_options, self.params.cache_usage, IoActivity::Unknown)?;
         if let Some(permit) = open_tables.keep() {
             // Of two threads that open the same table, the first one's stays.
             let kept = file.open_table().get_or_init(|| KeptTable::new(table, permit));
@@ -447,22 +449,44 @@ impl TableCache {
         }
     }
 
+    /// The table of `file` for a compaction that reads it: opened for that alone where compactions read in another way
+    /// than the others.
+    ///
+    /// # Errors
+    /// `Io` and `Corruption` of opening the table; those of a file system that cannot read directly.
+    pub fn get_for_compaction(&self, file: &FileMetadata) -> Result<Table> {
+        if !self.params.are_compactions_direct || self.params.file_options.direct {
+            return self.get_for_job(file);
+        }
+        let options = RandomAccessOptions { direct: true, mmap: false, ..self.params.file_options };
+        self.open_with(file, &options, self.uncharged(), IoActivity::Compaction)
+    }
+
     /// Opens the table of `file` for some work without keeping it, and without charging it to the block cache.
     ///
     /// # Errors
     /// `Io` and `Corruption` of opening the table.
     pub fn open_uncharged(&self, file: &FileMetadata, activity: IoActivity) -> Result<Table> {
-        let usage = CacheUsageOptions { block_based_table_reader: ChargeDecision::Disabled, ..self.params.cache_usage };
-        self.open_with(file, usage, activity)
+        self.open_with(file, &self.params.file_options, self.uncharged(), activity)
+    }
+
+    fn uncharged(&self) -> CacheUsageOptions {
+        CacheUsageOptions { block_based_table_reader: ChargeDecision::Disabled, ..self.params.cache_usage }
     }
 
     /// Opens the table of `file` without keeping it, and counts that.
-    fn open_with(&self, file: &FileMetadata, cache_usage: CacheUsageOptions, activity: IoActivity) -> Result<Table> {
+    fn open_with(
+        &self,
+        file: &FileMetadata,
+        how: &RandomAccessOptions,
+        cache_usage: CacheUsageOptions,
+        activity: IoActivity,
+    ) -> Result<Table> {
         let Some(statistics) = &self.params.statistics else {
-            return self.open_uncounted(file, cache_usage, activity);
+            return self.open_uncounted(file, how, cache_usage, activity);
         };
         let begun_us = self.params.read_stats.now_us();
-        let opened = self.open_uncounted(file, cache_usage, activity);
+        let opened = self.open_uncounted(file, how, cache_usage, activity);
         if let Some(recorder) = statistics.recorder() {
             recorder.add(if opened.is_ok() { Ticker::NoFileOpens } else { Ticker::NoFileErrors }, 1);
             if recorder.is_timing() {
@@ -476,12 +500,13 @@ impl TableCache {
     fn open_uncounted(
         &self,
         file: &FileMetadata,
+        how: &RandomAccessOptions,
         cache_usage: CacheUsageOptions,
         activity: IoActivity,
     ) -> Result<Table> {
         let params = &self.params;
         let mutable = self.mutable.load();
-        let handle = self.open_file(file)?;
+        let handle = self.open_file(file, how)?;
         let unique_id = file.unique_id.filter(|_| params.verify_unique_id).map(|[low, high]| {
             let mut bytes = [0; 16];
             bytes[..8].copy_from_slice(&low.to_le_bytes());
@@ -527,13 +552,13 @@ impl TableCache {
     }
 
     /// Opens the file under its name, or the name that LevelDB gave tables.
-    fn open_file(&self, file: &FileMetadata) -> Result<Arc<dyn RandomAccessFile>> {
+    fn open_file(&self, file: &FileMetadata, how: &RandomAccessOptions) -> Result<Arc<dyn RandomAccessFile>> {
         let params = &self.params;
         let temperature = match file.temperature {
-            Temperature::Unknown => params.file_options.temperature,
+            Temperature::Unknown => how.temperature,
             recorded => recorded,
         };
-        let options = RandomAccessOptions { temperature, ..params.file_options };
+        let options = RandomAccessOptions { temperature, ..*how };
         let open = |name: String| {
             let location = params.paths.locate(file.path_id, &name);
             let file = params.open_tables.make_room(|| location.open(&*params.file_system, &options))?;

@@ -8,6 +8,7 @@ use crate::options::WaitForCompactOptions;
 use ferrock_base::Result;
 use ferrock_options::{AwaitsTask, FlushReason};
 use ferrock_tree::compaction::choice::RunningCompactions;
+use ferrock_tree::version::ReadBack;
 use std::sync::Arc;
 
 impl AwaitsTask for DbCore {
@@ -140,8 +141,25 @@ pub(super) fn close(core: &DbCore) -> Result<()> {
         // outputs until the next open.
         cleanup::delete_unneeded_files(core);
     }
+    if core.options.load().verify_manifest_content_on_close {
+        result = result.and(read_manifest_back(core));
+    }
     result = result.and(core.writes.logs().close()).and(core.tracer.end_if_on().map(drop));
     core.events.log().info(|| "closed".to_owned());
     core.files.unlock_directory();
     result
+}
+
+/// The option `verify_manifest_content_on_close`. A MANIFEST that is replaced stays beside the new one until the next
+/// open.
+fn read_manifest_back(core: &DbCore) -> Result<()> {
+    match core.versions.read_manifest_back()? {
+        ReadBack::NotOpen | ReadBack::Good => {}
+        ReadBack::Replaced(damage) => {
+            core.events
+                .log()
+                .error(|| format!("{damage}; the MANIFEST was written anew before the database is closed"));
+        }
+    }
+    Ok(())
 }

@@ -185,6 +185,7 @@ impl DbCore {
             cache_usage: options.cache_usage,
             bloom_locality: options.bloom_locality,
             file_options: RandomAccessOptions { temperature: options.default_temperature, ..file_options(&db) },
+            are_compactions_direct: db.use_direct_io_for_compaction_reads,
             verify_unique_id: db.verify_sst_unique_id_in_manifest,
             open_tables: Arc::clone(self.files.open_tables()),
             read_limiter: db.components.rate_limiter.clone(),

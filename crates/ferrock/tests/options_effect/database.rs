@@ -46,6 +46,8 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("allow_fallocate", Shown(|| files::asked("allow_fallocate", ["true", "false"], "log: "))),
     ("max_manifest_file_size", Shown(|| manifests("max_manifest_file_size", "max_manifest_space_amp_pct"))),
     ("max_manifest_space_amp_pct", Shown(|| manifests("max_manifest_space_amp_pct", "max_manifest_file_size"))),
+    ("manifest_preallocation_size", Shown(manifest_preallocation_size)),
+    ("verify_manifest_content_on_close", Shown(verify_manifest_content_on_close)),
     ("write_dbid_to_manifest", Shown(write_dbid_to_manifest)),
     ("write_identity_file", Shown(write_identity_file)),
     ("verify_sst_unique_id_in_manifest", Shown(verify_sst_unique_id_in_manifest)),
@@ -56,6 +58,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     (
         "use_direct_io_for_flush_and_compaction",
         Shown(|| files::asked("use_direct_io_for_flush_and_compaction", ["false", "true"], "sst: WritableOptions")),
+    ),
+    (
+        "use_direct_io_for_compaction_reads",
+        Shown(|| files::asked("use_direct_io_for_compaction_reads", ["false", "true"], "direct: true")),
     ),
     ("allow_mmap_reads", Shown(|| files::asked("allow_mmap_reads", ["false", "true"], "mmap: true"))),
     (
@@ -305,6 +311,48 @@ fn manifests(name: &str, other: &str) {
             before == manifest()
         },
     );
+}
+
+/// Of the MANIFESTs that are begun from then on.
+fn manifest_preallocation_size() {
+    let heard = differs("manifest_preallocation_size", ["4194304", "77777"], |setup| {
+        let db = setup.set("max_manifest_file_size", "1").set("max_manifest_space_amp_pct", "0");
+        let db = (db.open(), db);
+        (0..3).for_each(|_| flush_range(&db.0, 0..2));
+        db.1.asked().contains("preallocate_bytes: 77777")
+    });
+    assert_eq!(heard, [false, true]);
+}
+
+/// A MANIFEST that is damaged or cut while the database is open.
+fn verify_manifest_content_on_close() {
+    let damages: [fn(&mut Vec<u8>); 3] =
+        [|content| content[20] ^= 1, |content| content.truncate(content.len() - 5), |content| content.clear()];
+    for damage in damages {
+        let found = differs("verify_manifest_content_on_close", ["false", "true"], |setup| {
+            let db = setup.open();
+            flush_range(&db, 0..10);
+            flush_range(&db, 10..20);
+            let name = setup.files(|name| name.starts_with("MANIFEST")).pop().unwrap();
+            let mut content = setup.read(&name);
+            damage(&mut content);
+            write_file_synced(&setup.memory, &Path::new(DIRECTORY).join(&name), &content).unwrap();
+            db.close().unwrap();
+            let log = String::from_utf8(setup.read("LOG")).unwrap();
+            let is_told = log.contains("the MANIFEST was written anew before the database is closed");
+            let all = setup.try_open().is_ok_and(|db| (0..20).all(|at| db.get(key(at).as_bytes()).unwrap().is_some()));
+            (is_told, all)
+        });
+        assert_eq!(found, [(false, false), (true, true)]);
+    }
+    // One that is as it was written stays.
+    let setup = Setup::new().set("verify_manifest_content_on_close", "true");
+    let db = setup.open();
+    flush_range(&db, 0..10);
+    let manifest = || setup.files(|name| name.starts_with("MANIFEST"));
+    let before = manifest();
+    db.close().unwrap();
+    assert_eq!(manifest(), before);
 }
 
 fn write_dbid_to_manifest() {

@@ -342,7 +342,7 @@ impl CompactionJob<'_> {
         let mut opened = Inputs { children: Vec::new(), tombstones: Vec::new() };
         for inputs in &self.choice.inputs {
             for file in &inputs.files {
-                let table = family.table_cache.get_for_job(file)?;
+                let table = family.table_cache.get_for_compaction(file)?;
                 if let Some(fragments) = table.range_tombstones() {
                     let fragments = Arc::clone(fragments);
                     opened.tombstones.push(RangeTombstoneSource::truncated(fragments, &file.smallest, &file.largest));

@@ -35,4 +35,4 @@ pub use lookup::{Candidates, UnaskedCandidates};
 pub use overlap::KeyNotBeyondLevel;
 pub(crate) use version::total_size_bytes;
 pub use version::{LevelFiles, ReleaseObserver, Version};
-pub use version_set::{FamilyToOpen, LogRelease, VersionSet};
+pub use version_set::{FamilyToOpen, LogRelease, ReadBack, VersionSet};

@@ -23,6 +23,7 @@ mod family;
 mod log_and_apply;
 mod manifest_reader;
 mod manifest_writer;
+mod read_back;
 mod recover;
 mod remains;
 mod replay;
@@ -34,6 +35,7 @@ pub use best_efforts::{has_manifest, list_recoverable_families};
 pub use copying::ManifestToCopy;
 pub use family::{FamilyToOpen, FamilyView};
 pub use manifest_reader::ManifestReader;
+pub use read_back::ReadBack;
 pub use recover::{RecoverMode, list_column_families};
 
 use super::{ReleaseObserver, Version};

@@ -96,7 +96,8 @@ impl VersionSet {
             ..VersionEdit::default()
         };
         let path = db_path.join(file_name::manifest(number));
-        let mut writer = super::ManifestWriter::create(file_system, &path, temperature)?;
+        // It is replaced by the first change.
+        let mut writer = super::ManifestWriter::create(file_system, &path, temperature, 0)?;
         let mut framed = Vec::new();
         writer.encode(&edit.encode(), &mut framed);
         writer.append_and_sync(&framed)?;
