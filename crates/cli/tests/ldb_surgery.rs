@@ -86,8 +86,11 @@ fn files_are_listed() {
     let expected = format!("Live SST and Blob Files:\n{}\n------------------------------\n", lines.join("\n"));
     assert_eq!(sorted, expected);
     let sums = printed(&on(path, &["file_checksum_dump", "--hex"]));
-    let numbers = names.iter().map(|name| name.trim_end_matches(".sst").parse::<u64>().unwrap());
-    let mut expected: String = numbers.map(|number| format!("{number}, Unknown, \n")).collect();
+    let files = names.iter().chain([&blob]);
+    let number = |name: &String| name.split_once('.').unwrap().0.parse::<u64>().unwrap();
+    let mut numbers: Vec<u64> = files.map(number).collect();
+    numbers.sort_unstable();
+    let mut expected: String = numbers.iter().map(|number| format!("{number}, Unknown, \n")).collect();
     expected.push_str("Print SST file checksum information finished \n");
     assert_eq!(sums, expected);
     let ranges = printed(&on(path, &["list_file_range_deletes"]));

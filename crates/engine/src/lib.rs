@@ -33,6 +33,7 @@ pub use db::{
     WalBatch, WalFile, WalIterator, WalKind, WalReadOptions, WeakDb, failed_compaction_result, open_and_compact,
 };
 pub use ferrock_base::byte_text;
+pub use ferrock_base::file_checksum::FileChecksum;
 pub use ferrock_base::{Comparator, Error, ErrorKind, FileNumber, Result, SequenceNumber, ValueType};
 pub use ferrock_format::file_name::FileKind;
 pub use ferrock_format::write_batch::WriteBatch;

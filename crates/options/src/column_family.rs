@@ -336,8 +336,8 @@ option_table! {
         /// was added. A table that differs fails its flush or compaction.
         mutable paranoid_file_checks: bool = false;
         /// How compactions verify what they wrote. Bits: 0, the checksums of all blocks; 1, every entry, as of
-        /// `paranoid_file_checks`; and 10 for compactions of this process, 11 for those of others, without which the
-        /// first two do nothing there. Bit 2 changes nothing: it wants checksums of whole files.
+        /// `paranoid_file_checks`; 2, the checksum of the whole file, with `file_checksum_gen_factory`; and 10 for
+        /// compactions of this process, 11 for those of others, without which the first ones do nothing there.
         mutable verify_output_flags: u32 = 0;
         /// The temperature that new tables are recorded with, a hint to the file system.
         mutable default_write_temperature: Temperature = Temperature::Unknown;

@@ -38,7 +38,6 @@ pub const DB_OPTIONS: &[DefaultText] = &[
     ("enforce_single_del_contracts", "true"),
     ("enforce_write_buffer_manager_during_recovery", "true"),
     ("fast_sst_open", "false"),
-    ("file_checksum_gen_factory", "nullptr"),
     ("flush_verify_memtable_count", "true"),
     ("follower_catchup_retry_count", "10"),
     ("follower_catchup_retry_wait_ms", "100"),

@@ -36,6 +36,7 @@ mod posix;
 pub mod process_memory;
 mod ranges;
 mod rate_limiter;
+mod summed;
 mod sync;
 mod thread_cpu;
 mod util;
@@ -60,6 +61,7 @@ pub use ranges::{
     read_ranges,
 };
 pub use rate_limiter::{IoKind, IoPriority, LimiterMode, RateLimiter, TokenBucket, TokenBucketOptions};
+pub use summed::{FileSum, sum_of_file, summed};
 pub use thread_cpu::thread_cpu_ns;
 pub use util::{copy_file, read_file, write_file_atomically, write_file_atomically_as, write_file_synced};
 

@@ -44,6 +44,7 @@ mod destroy;
 mod direct_writes;
 mod event_log;
 mod families;
+mod file_checksums;
 mod file_hold;
 mod flush;
 mod in_memory;
@@ -227,6 +228,7 @@ impl DbCore {
             directory: tables.paths().directory(0).to_path_buf(),
             column_family_id,
             keeper: Arc::clone(&self.files) as Arc<dyn KeepFiles>,
+            checksums: self.options.load().components.file_checksum_gen_factory.clone(),
         })
     }
 

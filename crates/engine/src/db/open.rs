@@ -162,7 +162,10 @@ fn latest_options(
     };
     notes.append(&mut loaded.notes);
     let mut options = loaded.db;
+    let of_file = options.components.file_checksum_gen_factory.take();
     options.components = base.components.clone();
+    // Files have checksums as long as the OPTIONS file says so.
+    options.components.file_checksum_gen_factory = options.components.file_checksum_gen_factory.or(of_file);
     options.wal_recovery_mode = base.wal_recovery_mode;
     options.best_efforts_recovery = base.best_efforts_recovery;
     options.db_paths.clone_from(&base.db_paths);

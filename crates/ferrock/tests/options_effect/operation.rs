@@ -98,7 +98,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ),
     (
         "IngestExternalFileOptions.verify_file_checksum",
-        Elsewhere(INGESTION, "checksums_of_blocks_are_compared_in_pieces_as_large_as_is_said"),
+        Elsewhere("tests/file_checksums.rs", "a_checksum_that_is_given_is_compared_or_taken"),
     ),
     (
         "IngestExternalFileOptions.fail_if_not_bottommost_level",

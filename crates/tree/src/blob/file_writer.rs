@@ -12,13 +12,16 @@
 //! RocksDB's.
 
 use super::file_reader::{BlobFileReader, FooterRule};
+use ferrock_base::file_checksum::{FileChecksumGenFactory, generator_for};
 use ferrock_base::{Error, FileNumber, Result};
 use ferrock_format::blob_file::{BlobFileFooter, BlobFileHeader, BlobRecordHeader};
 use ferrock_format::blob_index::BlobReference;
 use ferrock_format::compression::{CompressionOptions, CompressionType, Compressor};
 use ferrock_format::file_name;
 use ferrock_format::version_edit::BlobFileAddition;
-use ferrock_vfs::{FileSystem, IoPriority, RandomAccessOptions, RateLimiter, WritableFile, WritableOptions};
+use ferrock_vfs::{
+    FileSum, FileSystem, IoPriority, RandomAccessOptions, RateLimiter, WritableFile, WritableOptions, summed,
+};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -32,6 +35,8 @@ pub(crate) struct BlobFileParams<'a> {
     pub(crate) options: WritableOptions,
     pub(crate) rate_limiter: Option<Arc<dyn RateLimiter>>,
     pub(crate) priority: IoPriority,
+    /// Makes the checksum of the file.
+    pub(crate) checksums: Option<&'a Arc<dyn FileChecksumGenFactory>>,
 }
 
 /// Brings values into the form that blob files store them in.
@@ -71,6 +76,7 @@ impl BlobEncoder {
 #[derive(Debug)]
 pub(crate) struct BlobFileWriter {
     file: Box<dyn WritableFile>,
+    sum: FileSum,
     number: FileNumber,
     compression: CompressionType,
     count: u64,
@@ -86,6 +92,8 @@ impl BlobFileWriter {
         let path = params.directory.join(file_name::temp(params.number));
         let mut file = file_system.create_writable(&path, &params.options)?;
         file.set_rate_limiter(params.rate_limiter, params.priority);
+        let finished = params.directory.join(file_name::blob(params.number));
+        let (mut file, sum) = summed(file, generator_for(params.checksums, &finished));
         let header = BlobFileHeader {
             column_family_id: params.column_family_id,
             has_ttl: false,
@@ -93,7 +101,7 @@ impl BlobFileWriter {
             expiration_range: (0, 0),
         };
         file.append(&header.encode())?;
-        Ok(Self { file, number: params.number, compression: params.compression, count: 0, bytes: 0 })
+        Ok(Self { file, sum, number: params.number, compression: params.compression, count: 0, bytes: 0 })
     }
 
     /// Appends a record, and returns the reference to it.
@@ -140,6 +148,7 @@ impl BlobFileWriter {
             total_blob_count: self.count,
             total_blob_bytes: self.bytes,
             ..BlobFileAddition::default()
-        })
+        }
+        .with_checksum(self.sum.finish()))
     }
 }

@@ -92,6 +92,7 @@ impl<'a> BlobOutput<'a> {
             options: self.options,
             rate_limiter: context.db.components.rate_limiter.clone(),
             priority: self.plan.io_priority(self.env),
+            checksums: context.db.components.file_checksum_gen_factory.as_ref(),
         };
         BlobFileWriter::create(&*context.file_system, params)
     }
@@ -103,7 +104,7 @@ impl<'a> BlobOutput<'a> {
         let file = open.finish(&*context.file_system, context.family.id)?;
         let path = context.family.blob_directory.join(file_name::blob(file.number));
         let (count, bytes) = (file.total_blob_count, file.total_blob_bytes);
-        self.told.end(Ok(FileWritten::Blob { count, bytes }));
+        self.told.end(Ok(FileWritten::Blob { count, bytes, checksum: file.checksum() }));
         self.env.note_output(path, BlobFileMetadata::new(file.clone()).file_size_bytes())?;
         Ok(Some(file))
     }

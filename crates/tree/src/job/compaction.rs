@@ -173,7 +173,7 @@ impl CompactionJob<'_> {
                 }
                 _ => Ok(()),
             })
-            .and_then(|()| verify(family, &output, TableFileCreationReason::Compaction, plan.io_priority(&env)));
+            .and_then(|()| verify(self.context, &output, TableFileCreationReason::Compaction, plan.io_priority(&env)));
         match checked {
             Ok(()) => Ok(output),
             Err(error) => {

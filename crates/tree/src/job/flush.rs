@@ -78,7 +78,7 @@ impl FlushJob<'_> {
         let read = input.dropped().input_entries;
         let checked = written
             .and_then(|()| check_entries(family, "flush", "memtables", read, held))
-            .and_then(|()| verify(family, &output, self.reason, plan.io_priority(env)));
+            .and_then(|()| verify(self.context, &output, self.reason, plan.io_priority(env)));
         match checked {
             Ok(()) => Ok(output),
             Err(error) => {

@@ -43,7 +43,7 @@ pub(super) const REFUSED: &[Row] = &[
     refused("fs_uri", Text, "", "files are the machine's"),
     refused("expand_range_tombstones", Bool, "false", "no benchmark deletes ranges"),
     refused("expire_style", Text, "none", "the benchmark timeseries is not here"),
-    refused("file_checksum", Bool, "false", "checksums of whole files are not made yet"),
+    refused("file_checksum", Bool, "false", "no benchmark compares checksums of whole files"),
     refused("finish_after_writes", Bool, "false", "readwhilewriting ends with its readers"),
     refused("key_id_range", Integer, "100000", "the benchmark timeseries is not here"),
     refused("keyrange_num", Integer, "1", MIXGRAPH),

@@ -245,6 +245,7 @@ fn new_file(core: &DbCore, data: &ColumnFamilyData, file: &PreparedFile, place: 
         temperature: file.temperature,
         unique_id: file.unique_id(),
         tail_size_bytes: file.tail_size_bytes(),
+        checksum: file.checksum.clone(),
         ..NewFile::default()
     })
 }

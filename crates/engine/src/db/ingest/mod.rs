@@ -3,7 +3,7 @@
 //! ```text
 //! prepare.rs   read each table: its order, bounds, properties        no lock; writers and readers go on
 //!              which files of the tree have no key in its range
-//!              copy or link it, sync it, sync the directory
+//!              copy or link it, sync it, sync the directory; checksums.rs: the checksum of the whole file
 //! commit.rs    a memtable with a key in a range? ---> flush, again   no lock while it is flushed
 //!              ------------------------------------------------------------ writers are held from here
 //!              sync the logs: what was written before is not lost where this is kept
@@ -30,6 +30,7 @@
 //!   overlaps no key of the tree.
 
 mod args;
+mod checksums;
 mod commit;
 mod finish;
 mod import;
@@ -125,6 +126,7 @@ fn check(core: &DbCore, args: &[IngestExternalFileArg]) -> Result<()> {
             )));
         }
     }
+    args.iter().try_for_each(|arg| checksums::check(core, arg))?;
     let paths = args.iter().flat_map(|arg| arg.files.iter().map(|path| (path.as_path(), arg.options.move_files)));
     prepare::check_paths(core, paths)
 }

@@ -1,10 +1,12 @@
 //! What is done before writers are held: reading the files from outside, and bringing them into the database.
 
 use super::args::IngestExternalFileArg;
+use super::checksums;
 use crate::column_family::ColumnFamilyData;
 use crate::db::DbCore;
 use crate::jobs::background_error::Reason;
 use crate::options::{ColumnFamilyOptions, IngestExternalFileOptions};
+use ferrock_base::file_checksum::FileChecksum;
 use ferrock_base::internal_key::{ParsedInternalKey, make_internal_key, user_key};
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::range_tombstone::FragmentedRangeTombstones;
@@ -41,6 +43,8 @@ pub(super) struct PreparedFile {
     /// It is no second name of the file from outside.
     pub(super) is_copy: bool,
     pub(super) temperature: Temperature,
+    /// Of the whole file: what was said of it, and once it is brought, what the MANIFEST is to have.
+    pub(super) checksum: Option<FileChecksum>,
 }
 
 /// The files of one family.
@@ -107,8 +111,9 @@ impl<'a> Prepared<'a> {
             let data = Arc::clone(&arg.family.data);
             let directory = data.table_cache.paths().directory(0).to_path_buf();
             let mut family = PreparedFamily { data, options: &arg.options, directory, files: Vec::new() };
-            for path in &arg.files {
-                family.files.push(read_file(core, &family, path)?);
+            for (index, path) in arg.files.iter().enumerate() {
+                let file = read_file(core, &family, path)?;
+                family.files.push(PreparedFile { checksum: arg.file_checksums.get(index).cloned(), ..file });
             }
             prepared.families.push(family);
         }
@@ -121,6 +126,7 @@ impl<'a> Prepared<'a> {
         for family in &mut prepared.families {
             let settings = family.data.options.load_full();
             bring(core, &settings, family.options, &family.directory, &mut family.files)?;
+            checksums::give(core, &family.directory, family.options.verify_file_checksum, &mut family.files)?;
         }
         Ok(prepared)
     }
@@ -194,6 +200,7 @@ fn read_file(core: &DbCore, family: &PreparedFamily<'_>, path: &Path) -> Result<
         kept,
         is_copy: false,
         temperature: Temperature::Unknown,
+        checksum: None,
     })
 }
 
