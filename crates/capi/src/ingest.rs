@@ -40,7 +40,7 @@ c_setters! {
     fn rocksdb_ingestexternalfileoptions_set_allow_global_seqno(c_uchar) => options.allow_global_seqno;
     /// Asks for flushes of memtables that have keys of the files.
     fn rocksdb_ingestexternalfileoptions_set_allow_blocking_flush(c_uchar) => options.allow_blocking_flush;
-    /// Asks for files behind all that is there, which is not built.
+    /// Asks for files behind all that is there.
     fn rocksdb_ingestexternalfileoptions_set_ingest_behind(c_uchar) => options.ingest_behind;
     /// Asks for sequence numbers in files, too.
     fn rocksdb_ingestexternalfileoptions_set_write_global_seqno(c_uchar) => options.write_global_seqno;

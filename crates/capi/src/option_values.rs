@@ -68,6 +68,9 @@ settings_options! {
     db.settings.bgerror_resume_retry_interval:
         rocksdb_options_set_bgerror_resume_retry_interval(u64),
         rocksdb_options_get_bgerror_resume_retry_interval(u64);
+    db.settings.allow_ingest_behind:
+        rocksdb_options_set_allow_ingest_behind(c_uchar),
+        rocksdb_options_get_allow_ingest_behind(c_uchar);
     db.settings.create_if_missing:
         rocksdb_options_set_create_if_missing(c_uchar),
         rocksdb_options_get_create_if_missing(c_uchar);
@@ -304,6 +307,9 @@ settings_options! {
     family.settings.max_compaction_bytes:
         rocksdb_options_set_max_compaction_bytes(u64),
         rocksdb_options_get_max_compaction_bytes(u64);
+    family.settings.cf_allow_ingest_behind:
+        rocksdb_options_set_cf_allow_ingest_behind(c_uchar),
+        rocksdb_options_get_cf_allow_ingest_behind(c_uchar);
     family.settings.force_consistency_checks:
         rocksdb_options_set_force_consistency_checks(c_uchar),
         rocksdb_options_get_force_consistency_checks(c_uchar);
@@ -311,9 +317,6 @@ settings_options! {
 
 kept_texts! {
     db in DB_OPTIONS:
-    flag allow_ingest_behind:
-        rocksdb_options_set_allow_ingest_behind(c_uchar),
-        rocksdb_options_get_allow_ingest_behind(c_uchar);
     flag skip_stats_update_on_db_open:
         rocksdb_options_set_skip_stats_update_on_db_open(c_uchar),
         rocksdb_options_get_skip_stats_update_on_db_open(c_uchar);
@@ -472,9 +475,6 @@ kept_texts! {
     flag memtable_verify_per_key_checksum_on_seek:
         rocksdb_options_set_memtable_verify_per_key_checksum_on_seek(c_uchar),
         rocksdb_options_get_memtable_verify_per_key_checksum_on_seek(c_uchar);
-    flag cf_allow_ingest_behind:
-        rocksdb_options_set_cf_allow_ingest_behind(c_uchar),
-        rocksdb_options_get_cf_allow_ingest_behind(c_uchar);
     flag memtable_batch_lookup_optimization:
         rocksdb_options_set_memtable_batch_lookup_optimization(c_uchar),
         rocksdb_options_get_memtable_batch_lookup_optimization(c_uchar);

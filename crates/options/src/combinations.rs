@@ -114,6 +114,14 @@ pub fn check_family(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> 
             "max_successive_merges larger than 0 is currently inconsistent with unordered_write",
         ),
         (
+            (db.allow_ingest_behind || family.cf_allow_ingest_behind)
+                && family.compaction_style != CompactionStyle::Universal
+                && !family.is_from_file,
+            UNSUPPORTED,
+            "cf_allow_ingest_behind, and allow_ingest_behind of the database, need universal compaction: set \
+             compaction_style to kCompactionStyleUniversal, or leave the option off",
+        ),
+        (
             collects_blobs && !is_share(family.blob_garbage_collection_age_cutoff),
             INVALID,
             "The age cutoff for blob garbage collection should be in the range [0.0, 1.0].",

@@ -140,6 +140,8 @@ option_table! {
         mutable compaction_readahead_size: usize = 2 << 20;
         /// Bytes buffered in the process before a table being written goes to the system.
         mutable writable_file_max_buffer_size: u64 = 1 << 20, 4096..=(1 << 32);
+        /// Every family of universal compaction is opened with `cf_allow_ingest_behind`; RocksDB's older option.
+        fixed allow_ingest_behind: bool = false;
         /// Members of a write group insert into the memtable in parallel.
         fixed allow_concurrent_memtable_write: bool = true;
         /// Bytes that a write group may hold.

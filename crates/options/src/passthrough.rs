@@ -22,7 +22,6 @@ pub type DefaultText = (&'static str, &'static str);
 pub const DB_OPTIONS: &[DefaultText] = &[
     ("allow_2pc", "false"),
     ("allow_data_in_errors", "false"),
-    ("allow_ingest_behind", "false"),
     ("allow_mmap_writes", "false"),
     ("async_wal_precreate", "false"),
     ("avoid_unnecessary_blocking_io", "false"),
@@ -73,7 +72,6 @@ pub const DB_OPTIONS: &[DefaultText] = &[
 /// Options of a column family without effect.
 pub const COLUMN_FAMILY_OPTIONS: &[DefaultText] = &[
     ("block_protection_bytes_per_key", "0"),
-    ("cf_allow_ingest_behind", "false"),
     ("compression_manager", "nullptr"),
     ("disallow_memtable_writes", "false"),
     ("experimental_mempurge_threshold", "0.000000"),

@@ -129,13 +129,22 @@ fn begin_piece(
 fn move_up(core: &DbCore, data: &ColumnFamilyData, target: Option<usize>) -> Result<()> {
     let _installs = core.installs.lock();
     let Some(version) = core.versions.current(data.id) else { return Ok(()) };
-    let Some(deepest) = version.deepest_non_empty_level() else { return Ok(()) };
-    let first_free = (1..deepest).rev().take_while(|&level| version.level(level).is_empty()).last();
+    let Some(deepest) = version.deepest_compacted_level() else { return Ok(()) };
+    // Tables of level 0 are told apart by their age, which those of a deeper level have in common.
+    let first = usize::from(target != Some(0));
+    let first_free = (first..deepest).rev().take_while(|&level| version.level(level).is_empty()).last();
     let target = match target {
-        Some(target) if target == 0 || target >= version.num_levels() => {
+        Some(0) if version.level(deepest).len() > 1 => {
             return Err(Error::invalid_argument(format!(
-                "target_level = {target} is out of 1..={}",
-                version.num_levels() - 1
+                "target_level = 0: level {deepest} has {} tables, and only one can go to level 0: raise \
+                 target_file_size_base",
+                version.level(deepest).len()
+            )));
+        }
+        Some(target) if target >= version.num_compacted_levels() => {
+            return Err(Error::invalid_argument(format!(
+                "target_level = {target} is out of 0..={}",
+                version.num_compacted_levels() - 1
             )));
         }
         Some(target) if target != deepest && (target > deepest || first_free.is_none_or(|free| target < free)) => {

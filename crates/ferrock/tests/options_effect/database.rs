@@ -28,6 +28,13 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("max_background_compactions", Shown(|| compactions_at_once("max_background_compactions", ["-1", "3"]))),
     ("max_background_flushes", Shown(max_background_flushes)),
     ("max_subcompactions", Effect::Elsewhere("tests/subcompactions.rs", "parts_leave_what_one_thread_leaves")),
+    (
+        "allow_ingest_behind",
+        Effect::Elsewhere(
+            "tests/ingestion/behind.rs",
+            "the_option_of_the_database_reserves_the_last_level_of_its_families",
+        ),
+    ),
     ("max_total_wal_size", Shown(max_total_wal_size)),
     ("wal_dir", Effect::Elsewhere("tests/places/wal_dir.rs", "logs_lie_in_wal_dir_and_go_from_there")),
     ("WAL_ttl_seconds", Effect::Elsewhere("tests/updates/archive.rs", "logs_stay_for_as_long_as_the_options_say")),

@@ -26,6 +26,8 @@
 //!   After a crash another file of this number would be written into the one from outside.
 //! - While the level of a file is chosen and until readers have it, no write is given a number, no other change of the
 //!   tree is installed, and no compaction begins that would write into its range of that level.
+//! - A file that is ingested behind has number 0, lies in the last level, below all other files, and overlaps none
+//!   there. No compaction works on that level, and none drops what would hide it.
 //! - A file whose range has keys in the tree has a number larger than theirs, and lies above them. A file with number 0
 //!   overlaps no key of the tree.
 
@@ -77,6 +79,13 @@ pub(crate) fn ingest(core: &Arc<DbCore>, args: &[IngestExternalFileArg]) -> Resu
     Ok(())
 }
 
+impl DbCore {
+    /// True for a family whose last level is for files that are ingested behind.
+    fn reserves_last_level(&self, family: &crate::ColumnFamily) -> bool {
+        self.versions.current(family.id()).is_some_and(|version| version.reserves_last_level())
+    }
+}
+
 fn commit_in_rounds(core: &DbCore, prepared: &mut Prepared<'_>) -> Result<commit::Placed> {
     // Most of what the logs hold is durable before writers are held.
     core.sync_logs().inspect_err(|error| core.jobs.set_error(Reason::Write, error))?;
@@ -113,10 +122,16 @@ fn check(core: &DbCore, args: &[IngestExternalFileArg]) -> Result<()> {
         if options.move_files && options.link_files {
             return refuse("`move_files` and `link_files` can not both be true: set one");
         }
-        if options.ingest_behind {
+        if options.ingest_behind && !core.reserves_last_level(&arg.family) {
+            return refuse(
+                "Can't ingest_behind file with cf_allow_ingest_behind=false: open the family with \
+                 cf_allow_ingest_behind, and with universal compaction, from its first write on",
+            );
+        }
+        if options.ingest_behind && options.allow_db_generated_files {
             return Err(Error::not_supported(format!(
-                "column family {name}: ingest_behind, as the last level cannot be kept free \
-                 (cf_allow_ingest_behind): ingest without it, before newer data is written"
+                "column family {name}: ingest_behind does not work with allow_db_generated_files, whose files keep \
+                 sequence numbers that may be newer than those above them: clear one of them"
             )));
         }
         if options.allow_db_generated_files && options.write_global_seqno {

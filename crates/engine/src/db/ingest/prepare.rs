@@ -187,6 +187,8 @@ fn read_file(core: &DbCore, family: &PreparedFamily<'_>, path: &Path) -> Result<
     };
     let (range, kept, number_offset) = read().map_err(|error: Error| error.in_file(path))?;
     let passed = match core.versions.current(data.id) {
+        // Where it goes does not depend on the keys above it.
+        Some(_) if options.ingest_behind => BTreeSet::new(),
         Some(version) => files_without_keys(data, &version, &range),
         None => BTreeSet::new(),
     };
@@ -441,7 +443,7 @@ pub(super) fn bring(
     directory: &Path,
     files: &mut [PreparedFile],
 ) -> Result<()> {
-    let copy_temperature = match options.fail_if_not_bottommost_level {
+    let copy_temperature = match options.fail_if_not_bottommost_level || options.ingest_behind {
         true if settings.last_level_temperature != Temperature::Unknown => settings.last_level_temperature,
         _ => settings.default_write_temperature,
     };

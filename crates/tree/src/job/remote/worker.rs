@@ -59,10 +59,10 @@ pub fn choice_of(
     output_path_id: u32,
 ) -> Result<CompactionChoice> {
     let output_level = input.output_level as usize;
-    if output_level >= version.num_levels() {
+    if output_level >= version.num_compacted_levels() {
         return Err(Error::invalid_argument(format!(
-            "output_level={output_level}: the family has {} levels",
-            version.num_levels()
+            "output_level={output_level}: the family has {} levels for compactions",
+            version.num_compacted_levels()
         )));
     }
     let inputs = inputs_of(version, &input.input_files)?;
