@@ -87,8 +87,21 @@ impl Rows {
 }
 
 /// Commands that know `--ttl`; to the others a value is what is stored.
-const WITH_TTL: &[&str] =
-    &["get", "put", "batchput", "delete", "singledelete", "deleterange", "merge", "scan", "dump", "load", "compact"];
+const WITH_TTL: &[&str] = &[
+    "get",
+    "multi_get",
+    "put",
+    "batchput",
+    "delete",
+    "singledelete",
+    "deleterange",
+    "merge",
+    "query",
+    "scan",
+    "dump",
+    "load",
+    "compact",
+];
 
 /// Whether `--ttl` is given, to a command that knows it.
 fn has_ttl(request: &Request) -> Result<bool> {
@@ -199,6 +212,35 @@ pub(crate) fn open_for_writing(request: &Request) -> Result<Opened> {
         Db::open_with_latest_options(&directory, recovery_of(&directory))
     }
     .map_err(|error| no_database(&directory, error))?;
+    opened_of(request, db, None, families)
+}
+
+/// Options of a database and of its families.
+pub(crate) type Shaped = (DbOptions, Vec<(String, ColumnFamilyOptions)>);
+
+/// The options of the directory and of the command line, for [`open_shaped`].
+pub(crate) fn shaped_options(request: &Request) -> Result<Shaped> {
+    if request.get("secondary_path").is_some() {
+        return Err(Failure::Usage("--secondary_path: a secondary only reads; leave it out to write".to_owned()));
+    }
+    has_ttl(request)?;
+    options(request, &directory(request)?)
+}
+
+/// Opens for writing, with options of which `change` changes those of the family.
+pub(crate) fn open_shaped(
+    request: &Request,
+    shaped: &Shaped,
+    change: impl FnOnce(&mut ColumnFamilyOptions),
+) -> Result<Opened> {
+    let directory = directory(request)?;
+    let (options, mut families) = shaped.clone();
+    let chosen = request.get("column_family").unwrap_or("default");
+    if let Some((_, family)) = families.iter_mut().find(|(name, _)| name == chosen) {
+        change(family);
+    }
+    let opened = Db::open_cf(&directory, options, families);
+    let (db, families) = opened.map_err(|error| no_database(&directory, error))?;
     opened_of(request, db, None, families)
 }
 

@@ -1,10 +1,11 @@
 //! File after file: what was asked for, as text as it comes, or as one JSON object at the end.
 
 use crate::arguments::{Command, Request};
-use crate::table_file::{Found, blocks_of, find, open};
+use crate::table_file::{Found, blocks_of, find};
 use crate::{Failure, Result, details, json, raw, recompress, sequential};
 use ferrock::Error;
 use ferrock_console::failure::{NOT_DONE, exit_code_of};
+use ferrock_console::tables::open_table;
 use ferrock_console::text::digits;
 use ferrock_table::{BlockTable, Table, TableStatistics};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -110,7 +111,7 @@ impl Session<'_> {
         let mut row = Map::new();
         let name = path.display().to_string();
         self.say(&format!("Process {name}"))?;
-        let opened = open(path);
+        let opened = open_table(path);
         let result = match &opened {
             Ok(reader) => {
                 let format = if reader.as_block().is_some() { "block-based" } else { "plain table" };
