@@ -360,6 +360,13 @@ impl TableCache {
         Self { mutable: ArcSwap::from_pointee(params.mutable.clone()), params }
     }
 
+    /// What the database counts in.
+    #[inline]
+    #[must_use]
+    pub fn statistics(&self) -> Option<&Arc<Statistics>> {
+        self.params.statistics.as_ref()
+    }
+
     /// The directories of the family's tables.
     pub fn paths(&self) -> &TablePaths {
         &self.params.paths
@@ -384,9 +391,18 @@ impl TableCache {
     /// Those of [`get`](Self::get).
     #[inline]
     pub fn get_ref<'a>(&self, file: &'a FileMetadata) -> Result<TableRef<'a>> {
+        self.get_ref_for(file, IoActivity::Unknown)
+    }
+
+    /// As [`get_ref`](Self::get_ref), for some work: if the table is opened for it, its reads count as those of that.
+    ///
+    /// # Errors
+    /// Those of [`get`](Self::get).
+    #[inline]
+    pub fn get_ref_for<'a>(&self, file: &'a FileMetadata, activity: IoActivity) -> Result<TableRef<'a>> {
         match file.open_table().get() {
             Some(kept) => Ok(TableRef::Borrowed(kept.table())),
-            None => self.get_slow(file),
+            None => self.get_slow(file, activity),
         }
     }
 
@@ -411,7 +427,15 @@ impl TableCache {
     /// `Io` and `Corruption` of opening the table; `MemoryLimit` when the block cache has no room for what an open
     /// table is charged with. An error is not kept: the next call tries again.
     pub fn get(&self, file: &FileMetadata) -> Result<Table> {
-        Ok((*self.get_ref(file)?).clone())
+        self.get_for(file, IoActivity::Unknown)
+    }
+
+    /// As [`get`](Self::get), for some work.
+    ///
+    /// # Errors
+    /// Those of [`get`](Self::get).
+    pub fn get_for(&self, file: &FileMetadata, activity: IoActivity) -> Result<Table> {
+        Ok((*self.get_ref_for(file, activity)?).clone())
     }
 
     /// The open table, if it is open.
@@ -421,12 +445,12 @@ impl TableCache {
     }
 
     #[cold]
-    fn get_slow<'a>(&self, file: &'a FileMetadata) -> Result<TableRef<'a>> {
+    fn get_slow<'a>(&self, file: &'a FileMetadata, activity: IoActivity) -> Result<TableRef<'a>> {
         let open_tables = &self.params.open_tables;
         if let Some(table) = open_tables.get(file.number) {
             return Ok(TableRef::Shared(table));
         }
-        let table = self.open_with(file, self.params.cache_usage, IoActivity::Unknown)?;
+        let table = self.open_with(file, self.params.cache_usage, activity)?;
         if let Some(permit) = open_tables.keep() {
             // Of two threads that open the same table, the first one's stays.
             let kept = file.open_table().get_or_init(|| KeptTable::new(table, permit));
@@ -440,9 +464,9 @@ impl TableCache {
     ///
     /// # Errors
     /// `Io` and `Corruption` of opening the table.
-    pub fn get_for_job(&self, file: &FileMetadata) -> Result<Table> {
-        match self.get(file) {
-            Err(error) if error.kind() == ErrorKind::MemoryLimit => self.open_uncharged(file, IoActivity::Unknown),
+    pub fn get_for_job(&self, file: &FileMetadata, activity: IoActivity) -> Result<Table> {
+        match self.get_for(file, activity) {
+            Err(error) if error.kind() == ErrorKind::MemoryLimit => self.open_uncharged(file, activity),
             outcome => outcome,
         }
     }
@@ -605,7 +629,7 @@ impl Work {
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             let Some((cache, file)) = self.files.get(index) else { return };
-            if let Err(error) = cache.get_ref(file) {
+            if let Err(error) = cache.get_ref_for(file, IoActivity::DbOpen) {
                 let mut first = self.first_error.lock();
                 if first.as_ref().is_none_or(|(earlier, _)| index < *earlier) {
                     *first = Some((index, error));

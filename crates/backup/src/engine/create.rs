@@ -22,12 +22,14 @@ use super::info::RemovalReport;
 use super::options::{CreateBackupOptions, ShareFilesNaming};
 use super::transfer::{Meter, Source, Transfer, Transferred, Transfers};
 use super::{BackupEngine, Writing};
+use crate::copying::{Copier, CopyCounts};
 use ferrock_base::{Error, ErrorKind, Result, SequenceNumber, Temperature};
 use ferrock_engine::{Db, FileKind, FlushOptions, LiveFileStorageInfo, LiveFilesStorageOptions};
 use ferrock_format::backup::{
     BackupMeta, BackupMetaFile, MAX_APP_METADATA_BYTES, META_DIRECTORY, PRIVATE_DIRECTORY, SHARED_CHECKSUM_DIRECTORY,
     SHARED_DIRECTORY, name_with_checksum, name_with_run, private_directory, unfinished,
 };
+use ferrock_statistics::Ticker;
 use ferrock_vfs::{FileSystem, WritableOptions};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -139,7 +141,8 @@ impl BackupEngine {
         let sequence = db.latest_sequence_number();
         let list = self.live_files(db, options)?;
         let known = writing.state.catalog.known_files();
-        let copier = self.copier(&self.backup_limiter, Some(Arc::clone(&self.stop)));
+        let counts = CopyCounts::of(db, Ticker::BackupReadBytes, Ticker::BackupWriteBytes);
+        let copier = Copier { counts, ..self.copier(&self.backup_limiter, Some(Arc::clone(&self.stop))) };
         let transfers = self.transfers((&db.file_system(), files), copier, None);
         let mut planned = self.plan(&transfers, id, list, &known)?;
         if let Some(exclude) = options.exclude_files.as_ref().filter(|_| self.options.share_files_with_checksum) {

@@ -248,6 +248,7 @@ impl BackupEngine {
             stop,
             leaves_unsynced: !self.options.sync,
             chunk_bytes: self.options.io_buffer_size,
+            counts: None,
         }
     }
 

@@ -7,6 +7,7 @@ use ferrock::Error;
 use ferrock_console::failure::{NOT_DONE, exit_code_of};
 use ferrock_console::text::digits;
 use ferrock_table::{BlockTable, Table, TableStatistics};
+use ferrock_vfs::IoActivity;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Map, Value, json};
 use std::io::{IsTerminal, Write};
@@ -142,7 +143,7 @@ impl Session<'_> {
     fn table(&mut self, path: &Path, reader: &Table, row: &mut Map<String, Value>) -> Result<()> {
         match self.request.command {
             Command::Check | Command::Scan => self.read(reader, row)?,
-            Command::Verify => match reader.verify_checksums(0) {
+            Command::Verify => match reader.verify_checksums(0, IoActivity::Unknown) {
                 Ok(()) => self.say("The file is ok")?,
                 Err(error) => {
                     self.complain(&format!("{} is corrupted: {error}", path.display()), &error)?;

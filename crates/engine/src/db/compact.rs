@@ -184,7 +184,8 @@ pub(super) fn compact(core: &DbCore, scheduled: &ScheduledCompaction, request: R
     if let (Err(error), Some(recorder)) = (&result, core.metrics.recorder())
         && is_stop(error)
     {
-        recorder.add(Ticker::CompactionCancelled, 1);
+        let is_aborted = core.jobs.num_aborts() > 0;
+        recorder.add(if is_aborted { Ticker::CompactionAborted } else { Ticker::CompactionCancelled }, 1);
     }
     let us = core.env.clock.monotonic_us().saturating_sub(before);
     event_log::compaction_finished(core, scheduled, us, &result);
@@ -316,6 +317,7 @@ fn record_compaction(
     match (choice.kind, choice.reason) {
         (CompactionKind::Drop, CompactionReason::FifoTtl) => recorder.add(Ticker::FifoTtlCompactions, 1),
         (CompactionKind::Drop, CompactionReason::FifoMaxSize) => recorder.add(Ticker::FifoMaxSizeCompactions, 1),
+        (_, CompactionReason::ChangeTemperature) => recorder.add(Ticker::FifoChangeTemperatureCompactions, 1),
         _ => {}
     }
     if !choice.kind.writes_files() {

@@ -19,6 +19,7 @@ use ferrock_options::{
 use ferrock_tree::compaction::choice::{CompactionChoice, CompactionKind};
 use ferrock_tree::job::{FileBegun, FileEnded, FileWritten, JobOutput, stats_of_inputs};
 use ferrock_tree::places::TablePaths;
+use ferrock_vfs::IoActivity;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -165,7 +166,7 @@ pub(super) fn compaction(
     };
     for (level, file) in choice.input_files() {
         let path = path_of(paths, file.recorded());
-        if let Ok(table) = data.table_cache.get_for_job(file) {
+        if let Ok(table) = data.table_cache.get_for_job(file, IoActivity::Unknown) {
             info.table_properties.insert(path.clone(), Arc::clone(table.properties()));
         }
         info.input_files.push(path);

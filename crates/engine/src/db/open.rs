@@ -57,12 +57,13 @@ use ferrock_format::{current_file, file_name, unique_id};
 use ferrock_options::{RemovalPlace, combinations, db_path, dump, observe_files};
 use ferrock_table::TableBlockCache;
 use ferrock_tree::blob::{BlobCacheSession, BlobSource};
+use ferrock_tree::counted_callbacks::counted_limiter;
 use ferrock_tree::file_counts::{BlobReadCounts, WrittenBy, counted};
 use ferrock_tree::places::{FilePlaces, TablePaths, create_directory, create_table_directories, is_same};
 use ferrock_tree::table_cache::{OpenFileBudget, OpenTables, TableCache, not_in_its_path, open_all};
 use ferrock_tree::version::version_set::{self, FamilyView, RecoverMode};
 use ferrock_tree::version::{FamilyToOpen, VersionSet};
-use ferrock_vfs::{FileLock, FileSystem, read_file, write_file_atomically_as};
+use ferrock_vfs::{FileLock, FileSystem, IoKind, read_file, write_file_atomically_as};
 use parking_lot::Mutex;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -501,7 +502,9 @@ impl Opener {
             Arc::clone(&open_tables),
         );
         let counts = BlobReadCounts::of(components.statistics.as_ref(), &clock);
-        let blob_source = blob_source.with_read_limiter(components.rate_limiter.clone());
+        let limiter = components.rate_limiter.as_ref();
+        let limiter = counted_limiter(limiter, components.statistics.as_ref(), &clock, IoKind::Read);
+        let blob_source = blob_source.with_read_limiter(limiter);
         let blob_source = Arc::new(blob_source.with_counts(counts));
         let events = Arc::new(Events::new(components.listeners.clone(), info_log));
         let archive = LogArchive::of(&self.options, &self.file_system, places.log_directory(), &clock);

@@ -28,7 +28,7 @@ use ferrock_format::log::{self, MAX_COMPRESSED_RECORD_BYTES};
 use ferrock_format::write_batch::{Record, WriteBatch};
 use ferrock_memtable::MemTable;
 use ferrock_options::WriteBufferManager;
-use ferrock_statistics::{Histogram, Ticker};
+use ferrock_statistics::{Histogram, PerfMetric, PerfRecorder, PerfTimer, Ticker};
 use ferrock_vfs::{IoKind, IoPriority};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -38,6 +38,14 @@ use std::time::Duration;
 const SMALL_BATCH_BYTES: usize = 128 << 10;
 /// Groups from this size on are inserted by their members in parallel; below it, waking them costs more.
 const PARALLEL_INSERT_BYTES: usize = 16 << 10;
+
+/// What a write does that has a time of its own.
+const PARTS_OF_WRITES: &[PerfMetric] = &[
+    PerfMetric::WriteThreadWaitNanos,
+    PerfMetric::WriteSchedulingFlushesCompactionsTime,
+    PerfMetric::WriteWalTime,
+    PerfMetric::WriteMemtableTime,
+];
 
 /// Writes a batch atomically.
 pub(crate) fn write(core: &DbCore, batch: WriteBatch, options: &WriteOptions) -> Result<()> {
@@ -72,6 +80,8 @@ pub(super) fn write_checked(
 
 fn write_from(core: &DbCore, batch: WriteBatch, extra: Option<Arc<WriteExtra>>, options: &WriteOptions) -> Result<()> {
     let _watch = core.metrics.watch_write(&*core.env.clock);
+    let perf = PerfRecorder::of_thread();
+    let _rest = PerfTimer::of_rest(perf, PerfMetric::WritePreAndPostProcessTime, PARTS_OF_WRITES);
     // From here on every return takes the batch home.
     let mut request = WriteRequest::Batch { batch, options: *options, first: SequenceNumber(0), checked: None, extra };
     core.jobs.check_open()?;
@@ -91,14 +101,20 @@ fn write_from(core: &DbCore, batch: WriteBatch, extra: Option<Arc<WriteExtra>>, 
     if options.low_pri {
         wait_for_low_pri(core, options, request.byte_size())?;
     }
-    match core.writes.queue().join(request) {
+    let waiting = PerfTimer::of_wait(perf, PerfMetric::WriteThreadWaitNanos);
+    let role = core.writes.queue().join(request);
+    drop(waiting);
+    match role {
         Role::Leader(guard, request) => {
             let verdict = lead(core, guard, request);
             core.events.tell_collected();
             verdict
         }
         Role::Insert(request, group, inserter) => {
+            let inserting = PerfTimer::of(perf, PerfMetric::WriteMemtableTime);
             insert_for_group(core, &group, &request);
+            drop(inserting);
+            let _waiting = PerfTimer::of_wait(perf, PerfMetric::WriteThreadWaitNanos);
             inserter.wait()
         }
         Role::Verdict(verdict) => verdict,
@@ -140,8 +156,8 @@ fn check_record_limit(core: &DbCore, batch_bytes: usize) -> Result<()> {
 /// Waits for the rate limiter, for what is about to go into the log. A leader holds no lock: what waits behind it are
 /// the writers that the limiter is to slow down, those of its own group and the next ones.
 #[cold]
-pub(crate) fn wait_for_limiter(options: &DbOptions, priority: IoPriority, logged_bytes: usize) {
-    if let Some(limiter) = options.components.rate_limiter.as_ref().filter(|limiter| limiter.limits(IoKind::Write)) {
+pub(crate) fn wait_for_limiter(core: &DbCore, options: &DbOptions, priority: IoPriority, logged_bytes: usize) {
+    if let Some(limiter) = core.rate_limiter(options, IoKind::Write) {
         limiter.request(logged_bytes as u64, priority);
     }
 }
@@ -227,7 +243,10 @@ fn lead(core: &DbCore, guard: LeaderGuard<'_, WriteRequest, WriteGroup>, mut req
     let options = *options;
     // Looked at once: what changes meanwhile counts for the next group.
     let db_options = core.options.load();
+    let perf = PerfRecorder::of_thread();
+    let making_room = PerfTimer::of(perf, PerfMetric::WriteSchedulingFlushesCompactionsTime);
     make_room(core, &db_options, &options, batch.byte_size())?;
+    drop(making_room);
     // Families come and go only while no writer leads: what holds now holds until the end of the group.
     let families = core.families.load();
     if checked.is_some_and(|generation| generation != families.generation()) {
@@ -281,9 +300,11 @@ fn lead(core: &DbCore, guard: LeaderGuard<'_, WriteRequest, WriteGroup>, mut req
         core.writes.note_unlogged();
     } else if verdict.is_ok() {
         if let Some(priority) = options.rate_limiter_priority {
-            wait_for_limiter(&db_options, priority, log::legacy_size_bytes(log_bytes));
+            wait_for_limiter(core, &db_options, priority, log::legacy_size_bytes(log_bytes));
         }
+        let logging = PerfTimer::of(perf, PerfMetric::WriteWalTime);
         verdict = append_group(core, &request, &members, first, count, options.sync);
+        drop(logging);
         timer.lap(&counters.wal_us);
         if verdict.is_err() {
             // The record may be in the log, whole. Its numbers must not be given again: recovery would take the
@@ -362,6 +383,7 @@ fn insert_group(
     if inserts.beside_others && guard.as_ref().is_some_and(LeaderGuard::expects_writer) {
         *guard = None;
     }
+    let inserting = PerfTimer::begin(PerfMetric::WriteMemtableTime);
     let inserted = if inserts.by_members {
         insert_in_parallel(core, Arc::clone(families), request, members, ignore_missing)
     } else if guard.is_none() {
@@ -370,6 +392,7 @@ fn insert_group(
         turn.wait();
         insert_alone(core, db_options, families, request, members, InsertMode::Exclusive, ignore_missing)
     };
+    drop(inserting);
     unfinished.0 = None;
     timer.lap(&core.metrics.counters().memtable_us);
     turn.wait();

@@ -11,6 +11,7 @@ use ferrock_options::{FlushReason, MemTableInfo, WriteStallInfo};
 use ferrock_tree::compaction::choice::{RunningCompactions, RunningId};
 use ferrock_tree::compaction::picker;
 use ferrock_tree::compaction::picker::stall::{self, StallInput};
+use ferrock_tree::counted_callbacks::counted_merges;
 use ferrock_tree::version::Version;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -134,11 +135,13 @@ impl FamilyJobs {
         self.may_compact.store(true, Ordering::Relaxed);
         let data = &self.data;
         let version = version.unwrap_or_else(|| Arc::clone(&data.super_version.load().version));
+        let options = data.options.load_full();
         data.super_version.install(Arc::new(SuperVersion {
             memtable: data.memtable.load_full(),
             immutable: self.immutable.iter().rev().map(|immutable| Arc::clone(&immutable.memtable)).collect(),
             version,
-            options: data.options.load_full(),
+            merge_operator: counted_merges(options.merge_operator.as_ref(), data.table_cache.statistics()),
+            options,
             resting: RestingIterators::default(),
         }));
     }

@@ -10,7 +10,7 @@ use ferrock_base::{Error, Result};
 use ferrock_format::compression::CompressionType;
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::trailer::{self, BLOCK_TRAILER_SIZE};
-use ferrock_statistics::{Statistics, Ticker};
+use ferrock_statistics::{Histogram, MeasureTimer, Statistics, Ticker};
 use ferrock_vfs::WritableFile;
 use std::sync::Arc;
 
@@ -267,6 +267,9 @@ impl BlockWriter {
         if u32::try_from(payload.len()).is_err() {
             return Err(Error::invalid_argument(format!("a block of {} bytes: the limit is 4 GiB", payload.len())));
         }
+        let statistics = self.statistics.clone();
+        let recorder = statistics.as_ref().and_then(|statistics| statistics.recorder());
+        let _timer = MeasureTimer::of_micros(recorder, Histogram::WriteRawBlockMicros);
         let stored_bytes = (payload.len() + BLOCK_TRAILER_SIZE) as u64;
         match unit {
             Unit::Data => {

@@ -18,6 +18,7 @@ use ferrock_format::blob_index::BlobReference;
 use ferrock_format::compression::{CompressionOptions, CompressionType, Compressor};
 use ferrock_format::file_name;
 use ferrock_format::version_edit::BlobFileAddition;
+use ferrock_statistics::{Histogram, MeasureTimer, Statistics};
 use ferrock_vfs::{FileSystem, IoPriority, RandomAccessOptions, RateLimiter, WritableFile, WritableOptions};
 use std::path::Path;
 use std::sync::Arc;
@@ -39,6 +40,7 @@ pub(crate) struct BlobFileParams<'a> {
 pub(crate) struct BlobEncoder {
     compressor: Option<Compressor>,
     stored: Vec<u8>,
+    statistics: Option<Arc<Statistics>>,
 }
 
 impl BlobEncoder {
@@ -51,7 +53,12 @@ impl BlobEncoder {
             CompressionType::NoCompression => None,
             compression => Some(Compressor::new(compression, options, None)?),
         };
-        Ok(Self { compressor, stored: Vec::new() })
+        Ok(Self { compressor, stored: Vec::new(), statistics: None })
+    }
+
+    /// The same, whose times of compression are counted.
+    pub(crate) fn counting(self, statistics: Option<Arc<Statistics>>) -> Self {
+        Self { statistics, ..self }
     }
 
     /// The stored form of a value.
@@ -60,6 +67,8 @@ impl BlobEncoder {
     /// `InvalidArgument` for a value that is too long for its algorithm.
     pub(crate) fn encode<'a>(&'a mut self, value: &'a [u8]) -> Result<&'a [u8]> {
         let Some(compressor) = &mut self.compressor else { return Ok(value) };
+        let recorder = self.statistics.as_ref().and_then(|statistics| statistics.recorder());
+        let _timer = MeasureTimer::of_micros(recorder, Histogram::BlobDbCompressionMicros);
         if compressor.compress_always(value, &mut self.stored) {
             return Ok(&self.stored);
         }

@@ -100,8 +100,8 @@ fn copy(
     let mut from = context.file_system.open_sequential(&source, &SequentialOptions::default())?;
     let mut to = context.file_system.create_writable(&target, &options)?;
     let priority = if env.are_writers_stalled() { IoPriority::High } else { IoPriority::Low };
-    to.set_rate_limiter(context.db.components.rate_limiter.clone(), priority);
-    let reads = context.db.components.rate_limiter.as_ref().filter(|limiter| limiter.limits(IoKind::Read));
+    to.set_rate_limiter(context.rate_limiter(IoKind::Write), priority);
+    let reads = context.rate_limiter(IoKind::Read);
     let wanted = context.family.options.compaction_options_fifo.trivial_copy_buffer_size;
     let wanted = wanted.clamp(LEAST_BUFFER_BYTES, MOST_BUFFER_BYTES);
     let mut buffer = vec![0; usize::try_from(wanted).unwrap_or(4 << 10)];
@@ -112,7 +112,7 @@ fn copy(
         if read == 0 {
             break;
         }
-        if let Some(limiter) = reads {
+        if let Some(limiter) = &reads {
             limiter.request(read as u64, priority);
         }
         to.append(&buffer[..read])?;

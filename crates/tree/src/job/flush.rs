@@ -11,6 +11,7 @@ use crate::compaction::iterator::{
     CompactionIterator, CompactionIteratorOptions, CompactionRangeTombstones, OutputSplitter, SnapshotStripes,
     UnknownDeeper,
 };
+use crate::counted_callbacks::counted_merges;
 use crate::iterator::tables::Child;
 use crate::iterator::{ChildIterator, MergingIterator, RangeTombstoneSource, SourceIterator};
 use ferrock_base::Result;
@@ -105,7 +106,7 @@ impl FlushJob<'_> {
         };
         let options = CompactionIteratorOptions {
             stripes: SnapshotStripes::new(self.context.snapshots.clone()),
-            merge_operator: family.options.merge_operator.clone(),
+            merge_operator: counted_merges(family.options.merge_operator.as_ref(), family.table_cache.statistics()),
             // Logs may hold references to values that were written directly to blob files.
             blobs: self.context.blobs.clone().map(|blobs| -> Arc<dyn FetchBlob> { blobs }),
             compaction_filter: filter_of(family, self.reason, false, filter_context)?,

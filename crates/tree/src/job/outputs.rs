@@ -26,6 +26,7 @@ use ferrock_format::version_edit::NewFile;
 use ferrock_table::adaptive::HASH_INDEX_PROPERTY;
 use ferrock_table::options::{DataBlockIndexType, TableFactory};
 use ferrock_table::{Charging, TableBuilder, TableBuilderParams};
+use ferrock_vfs::IoKind;
 use std::sync::Arc;
 
 /// What the contexts and buffers of compressors take for one table, for a memory budget: those of ZSTD at its default
@@ -257,7 +258,7 @@ impl<'a> TableOutput<'a> {
         let path = self.plan.directory().join(file_name::table(number));
         self.told.begin(path.clone());
         let mut file = context.file_system.create_writable(&path, &self.plan.writable_options())?;
-        file.set_rate_limiter(context.db.components.rate_limiter.clone(), self.plan.io_priority(self.env));
+        file.set_rate_limiter(context.rate_limiter(IoKind::Write), self.plan.io_priority(self.env));
         let params = self.builder_params(number);
         let builder = TableBuilder::new(self.factory, params, file)?;
         let budget = context.db.components.memory_budget.as_ref();

@@ -13,6 +13,7 @@ use crate::table_cache::TableCache;
 use ferrock_base::Result;
 use ferrock_base::comparator::Comparator;
 use ferrock_base::range_tombstone::RangeTombstone;
+use ferrock_vfs::IoActivity;
 
 /// Anchors of a file: enough to cut it into so many parts evenly.
 const ANCHORS_PER_FILE: usize = 128;
@@ -76,7 +77,7 @@ pub(super) fn parts_of(
     }
     let mut anchors = Vec::new();
     for (_, file) in choice.input_files() {
-        let table = tables.get_for_job(file)?;
+        let table = tables.get_for_job(file, IoActivity::Compaction)?;
         // A plain table has no blocks to tell where its bytes are.
         match table.as_block() {
             Some(table) => anchors.extend(table.anchors(ANCHORS_PER_FILE)?),

@@ -134,7 +134,7 @@ fn verify_file(
 ) -> Result<()> {
     let table = family.table_cache.open_uncharged(&FileMetadata::from(file.clone()), activity)?;
     if wanted.checksums {
-        table.verify_checksums(READAHEAD_BYTES)?;
+        table.verify_checksums(READAHEAD_BYTES, activity)?;
     }
     if wanted.entries {
         let added = output.digests.get(&file.number).copied().unwrap_or_default();

@@ -10,6 +10,7 @@ use ferrock_base::{Error, ErrorKind, Result, SequenceNumber, ValueType};
 use ferrock_format::version_edit::{NewFile, VersionEdit};
 use ferrock_memtable::MemTable;
 use ferrock_options::{CompactionShape, FlushReason};
+use ferrock_statistics::{PerfMetric, PerfTimer};
 use ferrock_tree::compaction::choice::{
     CompactionChoice, CompactionKind, CompactionReason, LevelInputs, RunningCompactions, RunningId,
 };
@@ -40,6 +41,7 @@ pub(super) type Placed = Vec<Vec<Place>>;
 /// Takes the files in, unless memtables have to be flushed first.
 pub(super) fn attempt(core: &DbCore, prepared: &mut Prepared<'_>, flushes: Flushes) -> Result<Attempt> {
     write::exclusively(core, || {
+        let _timer = PerfTimer::begin(PerfMetric::FileIngestionBlockingLiveWritesNanos);
         core.jobs.check_error()?;
         check_not_dropped(core, &prepared.families)?;
         let ids = families_to_flush(&prepared.families)?;

@@ -44,7 +44,7 @@ use crate::jobs::background_error::Reason;
 use commit::{Attempt, Flushes};
 use ferrock_base::{Error, Result};
 use ferrock_options::FlushReason;
-use ferrock_statistics::Histogram;
+use ferrock_statistics::{Histogram, PerfMetric, PerfTimer};
 use prepare::Prepared;
 use std::sync::Arc;
 
@@ -54,6 +54,7 @@ const ROUNDS_WITH_WRITERS: usize = 3;
 
 /// See [`Db::ingest_external_files`](crate::Db::ingest_external_files).
 pub(crate) fn ingest(core: &Arc<DbCore>, args: &[IngestExternalFileArg]) -> Result<()> {
+    let _timer = PerfTimer::begin(PerfMetric::FileIngestionNanos);
     core.jobs.check_open()?;
     check(core, args)?;
     let open = core.jobs.hold_open()?;

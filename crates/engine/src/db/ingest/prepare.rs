@@ -21,7 +21,7 @@ use ferrock_tree::job::WrittenFiles;
 use ferrock_tree::places::is_same;
 use ferrock_tree::version::Version;
 use ferrock_tree::version::boundary::{BoundaryRange, compare_boundaries};
-use ferrock_vfs::{RandomAccessOptions, WritableOptions, WritePurpose, copy_file};
+use ferrock_vfs::{IoActivity, RandomAccessOptions, WritableOptions, WritePurpose, copy_file};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -172,7 +172,7 @@ fn read_file(core: &DbCore, family: &PreparedFamily<'_>, path: &Path) -> Result<
     let read = || {
         check_properties(data, options, &table)?;
         if options.verify_checksums_before_ingest {
-            table.verify_checksums(options.verify_checksums_readahead_size)?;
+            table.verify_checksums(options.verify_checksums_readahead_size, IoActivity::Unknown)?;
         }
         let range = bounds(data.comparator.user(), &table, &|key| check_key(options, key))?;
         let kept = if options.allow_db_generated_files { Some(kept_numbers(&table)?) } else { None };

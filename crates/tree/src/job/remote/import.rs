@@ -178,7 +178,7 @@ impl Import<'_> {
         let table = family.table_cache.open_uncharged(&FileMetadata::from(new.clone()), IoActivity::Compaction)?;
         check_table(&table, file)?;
         let wanted = Verification::of_remote(&family.options);
-        table.verify_checksums(READAHEAD_BYTES)?;
+        table.verify_checksums(READAHEAD_BYTES, IoActivity::Compaction)?;
         if wanted.entries || blobs.is_some() {
             new.oldest_blob_file_number = self.check_all_entries(&table, &new, blobs)?;
         } else {
