@@ -325,6 +325,8 @@ pub struct TableCache {
     params: TableCacheParams,
     /// Replaces `params.mutable`.
     mutable: ArcSwap<MutableTableCacheParams>,
+    /// A table with range deletions was opened.
+    has_range_deletions: AtomicBool,
 }
 
 impl fmt::Debug for TableCache {
@@ -357,7 +359,11 @@ impl TableCache {
     /// A cache for one family.
     #[must_use]
     pub fn new(params: TableCacheParams) -> Self {
-        Self { mutable: ArcSwap::from_pointee(params.mutable.clone()), params }
+        Self {
+            mutable: ArcSwap::from_pointee(params.mutable.clone()),
+            params,
+            has_range_deletions: AtomicBool::new(false),
+        }
     }
 
     /// The directories of the family's tables.
@@ -433,6 +439,12 @@ impl TableCache {
             return Ok(TableRef::Borrowed(kept.table()));
         }
         Ok(TableRef::Shared(open_tables.insert(file.number, table)))
+    }
+
+    /// True once a table with range deletions was opened: what they cover may be dropped.
+    #[must_use]
+    pub fn has_range_deletions(&self) -> bool {
+        self.has_range_deletions.load(Ordering::Acquire)
     }
 
     /// The open table of `file`, for a job in the background. Where the block cache has no room for the charge of an
@@ -523,6 +535,10 @@ impl TableCache {
             raw_key_size_bytes: properties.raw_key_size,
             raw_value_size_bytes: properties.raw_value_size,
         });
+        if let Some(fragments) = table.range_tombstones() {
+            file.set_range_tombstones(fragments);
+            self.has_range_deletions.store(true, Ordering::Release);
+        }
         Ok(table)
     }
 

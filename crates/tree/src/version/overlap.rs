@@ -138,7 +138,7 @@ fn share_user_key(comparator: &Comparator, left: &FileMetadata, right: &FileMeta
 
 /// True when the file holds no user key from `key` on.
 #[inline]
-pub(super) fn ends_before(comparator: &Comparator, file: &FileMetadata, key: &[u8]) -> bool {
+pub(crate) fn ends_before(comparator: &Comparator, file: &FileMetadata, key: &[u8]) -> bool {
     match comparator.compare(file.largest_user_key(), key) {
         Ordering::Less => true,
         Ordering::Equal => file.largest_is_exclusive(),

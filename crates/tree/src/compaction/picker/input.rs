@@ -1,5 +1,6 @@
 //! What a choice depends on.
 
+use super::Readable;
 use crate::compaction::choice::RunningCompactions;
 use crate::version::Version;
 use ferrock_base::SequenceNumber;
@@ -21,6 +22,8 @@ pub struct PickerInput<'a> {
     pub bottommost_threshold: SequenceNumber,
     /// The oldest snapshot; [`MAX_SEQUENCE_NUMBER`](ferrock_base::MAX_SEQUENCE_NUMBER) without one.
     pub earliest_snapshot: SequenceNumber,
+    /// What can be read, where a table of the family may have range deletions; `None` where none has.
+    pub readable: Option<&'a Readable>,
     /// Unix time.
     pub now_secs: u64,
     /// Files that `periodic_compaction_seconds` makes due within so many seconds are due:

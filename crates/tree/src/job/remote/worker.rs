@@ -123,6 +123,7 @@ fn work_out(choice: &mut CompactionChoice, options: &ColumnFamilyOptions) {
         running: &RunningCompactions::default(),
         bottommost_threshold: SequenceNumber(0),
         earliest_snapshot: MAX_SEQUENCE_NUMBER,
+        readable: None,
         now_secs: 0,
         early_secs: 0,
     };
