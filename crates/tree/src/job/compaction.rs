@@ -130,7 +130,8 @@ impl CompactionJob<'_> {
             0 => self.context.db.max_subcompactions,
             most => most,
         };
-        let parts = parts_of(choice, self.within.as_ref(), &family.table_cache, most as usize)?;
+        let style = family.options.compaction_style;
+        let parts = parts_of(choice, self.within.as_ref(), style, &family.table_cache, most as usize)?;
         let done: Vec<OnceLock<PartOutput>> = parts.iter().map(|_| OnceLock::new()).collect();
         let has_failed = AtomicBool::new(false);
         let env = Stoppable { env, is_stopped: &has_failed };
