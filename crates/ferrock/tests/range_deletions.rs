@@ -61,7 +61,13 @@ fn fill(db: &Db) {
     for first in (0..ROWS).step_by(1000) {
         let mut batch = WriteBatch::new();
         (first..first + 1000).for_each(|number| batch.put(&key(number), b"a value of some bytes").unwrap());
+        // Twice, so that tables overlap and are merged into many: one that is moved stays as large as it is.
         db.write(batch, &WriteOptions { disable_wal: true, ..WriteOptions::default() }).unwrap();
+        if first == ROWS / 2 {
+            db.put(&key(0), b"older").unwrap();
+            db.put(&key(ROWS - 1), b"older").unwrap();
+            db.flush().unwrap();
+        }
     }
     db.flush().unwrap();
     db.compact_range(None, None).unwrap();
