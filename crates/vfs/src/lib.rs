@@ -44,7 +44,7 @@ pub use aligned::AlignedBuffer;
 pub use counters::{ClassSnapshot, IoCounters, IoSnapshot, PurposeSnapshot};
 pub use fault::{Fault, FaultInjectionFileSystem, FaultRule, FaultRuleId, OperationKind, Trigger};
 pub use file::{FileLock, RandomAccessFile, SequentialFile, WritableFile};
-pub use file_system::FileSystem;
+pub use file_system::{FileEntry, FileSystem};
 pub use idle_cpus::idle_cpus;
 pub use io_stats::{IoMetric, IoStatsContext};
 pub use limited::limited;
