@@ -9,6 +9,7 @@
 //! MemoryFileSystem           files in memory that remember what was synced; crash clones; operation trace
 //! FaultInjectionFileSystem   wraps any of them; rules fail, tear, flip or delay chosen operations
 //! ObservedFileSystem         wraps any of them; an observer is told of every operation on a file
+//! ObjectStoreFileSystem      objects of a store, for backups alone (feature `object-store`)
 //! ```
 //!
 //! This crate alone touches `std::fs` and system calls. Paths are passed through unchanged; this crate knows of tables
@@ -36,6 +37,8 @@ mod posix;
 pub mod process_memory;
 mod ranges;
 mod rate_limiter;
+#[cfg(feature = "object-store")]
+mod store;
 mod sync;
 mod thread_cpu;
 mod util;
@@ -50,6 +53,8 @@ pub use io_stats::{IoMetric, IoStatsContext};
 pub use limited::limited;
 pub use memory::{CrashPolicy, LoggedRead, MemoryFileSystem, OperationHook};
 pub use mmap_reads::MmapReads;
+#[cfg(feature = "object-store")]
+pub use object_store;
 pub use observed::{FileObserver, FileOperation, FileOperationKind, ObservedFileSystem};
 pub use options::{RandomAccessOptions, SequentialOptions, WritableOptions, WritePurpose};
 #[cfg(unix)]
@@ -60,6 +65,8 @@ pub use ranges::{
     read_ranges,
 };
 pub use rate_limiter::{IoKind, IoPriority, LimiterMode, RateLimiter, TokenBucket, TokenBucketOptions};
+#[cfg(feature = "object-store")]
+pub use store::{BlockOn, ObjectStoreFileSystem, ObjectStoreOptions};
 pub use thread_cpu::thread_cpu_ns;
 pub use util::{copy_file, read_file, write_file_atomically, write_file_atomically_as, write_file_synced};
 
