@@ -18,7 +18,6 @@
 
 use super::catalog::{KnownFile, size_in_name};
 use super::identity::run_id_of;
-use super::info::RemovalReport;
 use super::options::{CreateBackupOptions, ShareFilesNaming};
 use super::sizes::Sizes;
 use super::transfer::{Meter, Source, Transfer, Transferred, Transfers};
@@ -118,8 +117,8 @@ impl BackupEngine {
             }
             Err(error) => {
                 // The first error is the one to report; the next write removes what stays now.
+                // A description that is there after all, and could not be removed, keeps its files.
                 writing.state.needs_clean_up = true;
-                let _ = self.remove_private_directory(id, &mut RemovalReport::default());
                 let _ = self.collect_garbage(&mut writing);
                 Err(error)
             }

@@ -93,6 +93,8 @@ pub enum Failure {
     Refused,
     /// The store performs it, and the answer is lost.
     AnswerLost,
+    /// The same, and the next two requests are refused.
+    AnswerLostAndMore,
     /// It is not performed, nor is any later one: as if the program had been killed before it.
     Killed,
     /// It is performed, and no later one is: as if the program had been killed behind it.
@@ -158,7 +160,12 @@ impl Watched {
         let number = requests.made.len();
         match requests.failing {
             Some((failing, Failure::Refused)) if number == failing => Fate::Refused,
-            Some((failing, Failure::AnswerLost | Failure::KilledBehind)) if number == failing => Fate::Lost,
+            Some((failing, Failure::AnswerLost | Failure::AnswerLostAndMore | Failure::KilledBehind))
+                if number == failing =>
+            {
+                Fate::Lost
+            }
+            Some((failing, Failure::AnswerLostAndMore)) if (failing..=failing + 2).contains(&number) => Fate::Refused,
             Some((failing, Failure::Killed)) if number >= failing => Fate::Refused,
             Some((failing, Failure::KilledBehind)) if number > failing => Fate::Refused,
             _ => Fate::Performed,
