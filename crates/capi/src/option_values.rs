@@ -68,6 +68,15 @@ settings_options! {
     db.settings.bgerror_resume_retry_interval:
         rocksdb_options_set_bgerror_resume_retry_interval(u64),
         rocksdb_options_get_bgerror_resume_retry_interval(u64);
+    db.settings.follower_refresh_catchup_period_ms:
+        rocksdb_options_set_follower_refresh_catchup_period_ms(u64),
+        rocksdb_options_get_follower_refresh_catchup_period_ms(u64);
+    db.settings.follower_catchup_retry_count:
+        rocksdb_options_set_follower_catchup_retry_count(u64),
+        rocksdb_options_get_follower_catchup_retry_count(u64);
+    db.settings.follower_catchup_retry_wait_ms:
+        rocksdb_options_set_follower_catchup_retry_wait_ms(u64),
+        rocksdb_options_get_follower_catchup_retry_wait_ms(u64);
     db.settings.create_if_missing:
         rocksdb_options_set_create_if_missing(c_uchar),
         rocksdb_options_get_create_if_missing(c_uchar);
@@ -428,15 +437,6 @@ kept_texts! {
     flag enforce_single_del_contracts:
         rocksdb_options_set_enforce_single_del_contracts(c_uchar),
         rocksdb_options_get_enforce_single_del_contracts(c_uchar);
-    number follower_refresh_catchup_period_ms:
-        rocksdb_options_set_follower_refresh_catchup_period_ms(u64),
-        rocksdb_options_get_follower_refresh_catchup_period_ms(u64);
-    number follower_catchup_retry_count:
-        rocksdb_options_set_follower_catchup_retry_count(u64),
-        rocksdb_options_get_follower_catchup_retry_count(u64);
-    number follower_catchup_retry_wait_ms:
-        rocksdb_options_set_follower_catchup_retry_wait_ms(u64),
-        rocksdb_options_get_follower_catchup_retry_wait_ms(u64);
     flag fast_sst_open: rocksdb_options_set_fast_sst_open(c_uchar), rocksdb_options_get_fast_sst_open(c_uchar);
 }
 

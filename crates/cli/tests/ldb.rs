@@ -328,3 +328,18 @@ fn values_with_times_are_written_and_read_without_them() {
     printed(&on(&path, &["put", "e", "no"]));
     fails(&on(&path, &["get", "--ttl", "e"]), 1, "fewer than the 4 of the time");
 }
+
+#[test]
+fn a_follower_reads_what_its_leader_flushed() {
+    let directory = tempfile::tempdir().unwrap();
+    let (leader, own) = (directory.path().join("db"), directory.path().join("own"));
+    small_database(&leader);
+    let before = state_of(&leader);
+    let flag = format!("--leader_path={}", leader.display());
+    assert_eq!(printed(&on(&own, &["get", "b", &flag])), "2\n", "logs are not read");
+    assert_eq!(printed(&on(&own, &["scan", &flag])), printed(&on(&own, &["scan", &flag])), "opened again");
+    assert_eq!(state_of(&leader), before);
+    fails(&on(&own, &["put", "b", "3", &flag]), 64, "only read");
+    fails(&on(&own, &["get", "b", &flag, "--secondary_path=elsewhere"]), 64, "one of them");
+    fails(&on(&leader, &["get", "b", &flag]), 2, "directory of its own");
+}

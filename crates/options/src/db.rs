@@ -162,6 +162,13 @@ option_table! {
         /// 1. Where a family has an age of less than five times as long, the looks are a fifth of it apart. At the
         /// default there are none where all ages are 30 days, the default of `ttl`, or more.
         mutable max_compaction_trigger_wakeup_seconds: u64 = 43200;
+        /// Milliseconds between two catch-ups of a follower (`Db::open_as_follower`) by its own thread; 0 counts as 1.
+        fixed follower_refresh_catchup_period_ms: u64 = 10_000;
+        /// How often such a catch-up is tried until one succeeds; 0: never, and only `Db::try_catch_up_with_primary`
+        /// catches up.
+        fixed follower_catchup_retry_count: u64 = 10;
+        /// Milliseconds between two of these attempts.
+        fixed follower_catchup_retry_wait_ms: u64 = 100;
     }
 }
 

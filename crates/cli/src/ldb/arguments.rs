@@ -229,6 +229,7 @@ const FLAGS: &[(&str, Kind, bool, &str)] = &[
     ("env_uri", Kind::Refused, true, "files are the machine's"),
     ("fs_uri", Kind::Refused, true, "files are the machine's"),
     ("secondary_path", Kind::Value, true, "read as a secondary instance, whose LOG goes into this directory"),
+    ("leader_path", Kind::Value, true, "read as a follower of the database there; --db is the follower's directory"),
     ("enable_blob_files", Kind::Switch, true, "large values go into blob files"),
     ("min_blob_size", Kind::Value, true, "bytes from which on a value is large"),
     ("blob_file_size", Kind::Value, true, "bytes of a blob file"),

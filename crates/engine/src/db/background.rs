@@ -1,6 +1,8 @@
 //! The database as the host of its jobs, and how it ends.
 
-use super::{DbCore, auto_resume, cleanup, compact, direct_writes, flush, options_file, properties, remote, write};
+use super::{
+    DbCore, auto_resume, cleanup, compact, direct_writes, flush, open, options_file, properties, remote, write,
+};
 use crate::column_family::ColumnFamilyData;
 use crate::files::Awaited;
 use crate::jobs::{IdleWait, Job, JobHost, PickedCompaction, Places, Wanted};
@@ -113,7 +115,8 @@ fn is_flush_owed(core: &DbCore) -> bool {
 /// Ends the database: no new work, wait for what runs, flush what no log has, close the log, give up the lock.
 pub(super) fn close(core: &DbCore) -> Result<()> {
     if core.jobs.is_read_only() || core.jobs.is_closing() {
-        return core.tracer.end_if_on().map(drop);
+        let ended = open::end_following(core);
+        return ended.and(core.tracer.end_if_on().map(drop));
     }
     core.events.tell_shutdown();
     // Closing waits for the writer that leads the queue, which must not wait for its delay or for the end of a stop.

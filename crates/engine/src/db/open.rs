@@ -11,6 +11,7 @@
 
 mod begin;
 mod best_efforts;
+mod follower;
 mod later;
 mod logs;
 mod read_only;
@@ -19,6 +20,7 @@ mod tree;
 
 use begin::recover_and_begin;
 
+pub(crate) use follower::{end_following, open_as_follower};
 pub(crate) use secondary::{catch_up, open_as_secondary};
 pub(crate) use tree::open_tree;
 
@@ -196,6 +198,8 @@ struct Opener {
     notes: Vec<String>,
     wal_dir_from: WalDirFrom,
     file_system: Arc<dyn FileSystem>,
+    /// The directory of a follower's own, which has the tables and blob files.
+    tables_in: Option<PathBuf>,
 }
 
 impl Opener {
@@ -225,7 +229,7 @@ impl Opener {
                 family.settle_in(&options).iter().map(|adjustment| format!("column family {name}: {adjustment}")),
             );
         }
-        Ok(Self { path: path.to_path_buf(), options, families, notes, wal_dir_from, file_system })
+        Ok(Self { path: path.to_path_buf(), options, families, notes, wal_dir_from, file_system, tables_in: None })
     }
 
     fn open(mut self) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
@@ -492,7 +496,10 @@ impl Opener {
             temperature: self.options.wal_write_temperature,
             expected_bytes: self.families.first().map_or(0, |(_, options)| options.write_buffer_size as u64 * 11 / 10),
         };
-        let places = Arc::new(FilePlaces::new(self.path.clone(), logs, &self.options.db_paths));
+        let places = Arc::new(match &self.tables_in {
+            Some(own) => FilePlaces::of_follower(self.path.clone(), own.clone()),
+            None => FilePlaces::new(self.path.clone(), logs, &self.options.db_paths),
+        });
         let blob_source = BlobSource::new(
             Arc::clone(&self.file_system),
             Arc::clone(&places),

@@ -95,6 +95,24 @@ pub const EFFECTS: &[(&str, Effect)] = &[
         "max_compaction_trigger_wakeup_seconds",
         Effect::Elsewhere("tests/wakeups.rs", "the_option_says_how_often_ages_are_looked_at"),
     ),
+    (
+        "follower_refresh_catchup_period_ms",
+        Effect::Elsewhere("tests/followers/follower.rs", "the_thread_catches_up_as_often_as_the_options_say"),
+    ),
+    (
+        "follower_catchup_retry_count",
+        Effect::Elsewhere(
+            "tests/followers/follower.rs",
+            "a_catch_up_is_tried_as_often_and_as_far_apart_as_the_options_say",
+        ),
+    ),
+    (
+        "follower_catchup_retry_wait_ms",
+        Effect::Elsewhere(
+            "tests/followers/follower.rs",
+            "a_catch_up_is_tried_as_often_and_as_far_apart_as_the_options_say",
+        ),
+    ),
 ];
 
 /// Whether a database opens, by a switch.

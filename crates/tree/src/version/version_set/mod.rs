@@ -85,6 +85,8 @@ struct State {
     /// WALs that a database with `track_and_verify_wals_in_manifest` recorded, with their synced sizes.
     tracked_wals: BTreeMap<FileNumber, Option<u64>>,
     manifest_number: FileNumber,
+    /// Where the last record that was read of it ends.
+    manifest_read_to: u64,
     /// MANIFESTs that were begun and not [taken](VersionSet::take_replaced_manifests).
     begun_manifests: BTreeSet<FileNumber>,
     /// Every version that a reader may still hold, with its family.
