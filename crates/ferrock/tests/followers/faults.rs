@@ -93,12 +93,13 @@ fn a_catch_up_that_fails_leaves_the_view_and_a_later_one_succeeds() {
 }
 
 fn repeat_catch_ups(kind: Kind) {
-    let memory = MemoryFileSystem::new();
-    let mut writer = Writer::new(&memory, &family());
     let mut failures = 0;
     for fault in [Fault::Io, Fault::NotFound, Fault::ShortRead { kept_bytes: 3 }] {
         // What comes to logs alone, and what changes tables.
         for is_flushed in [false, true] {
+            // A MANIFEST that grows has more operations each time.
+            let memory = MemoryFileSystem::new();
+            let mut writer = Writer::new(&memory, &family());
             for nth in 1.. {
                 let files = Arc::new(FaultInjectionFileSystem::new(Arc::new(memory.clone())));
                 let db = open(kind, &files).unwrap();
