@@ -3,11 +3,13 @@
 //   cc -O2 dev/interop/overload.c -o overload -ldl -lpthread
 //   ./overload LIBRARY DIRECTORY [name=value ...]
 //
-// Threads put random keys as fast as they may while flush and compaction are held back by a rate limiter. Prints what
+// Threads put random keys as fast as they may while flush and compaction are held back by a rate limiter, and with
+// manager_mb=N all memtables together by a write buffer manager that stops writers. Prints what
 // was written in each second, the latencies of puts, the longest time without any put that ended, and the counts of
 // stalls that the library tells by property. The directory is removed first.
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 #include "c_library.h"
@@ -16,12 +18,12 @@ typedef uint64_t u64;
 enum { SECONDS_MAX = 3600 };
 
 static long duration = 120, threads = 2, value_bytes = 1000, rate_mb = 16, buffer_mb = 8, buffers = 2, base_mb = 32;
-static long soft_mb = 256, hard_mb = 512, slowdown = 20, stop = 36, jobs = 2, keys = 4000000, delayed_mb = 16, quiet = 0;
+static long soft_mb = 256, hard_mb = 512, slowdown = 20, stop = 36, jobs = 2, keys = 4000000, delayed_mb = 16, quiet = 0, manager_mb = 0;
 static struct { const char *name; long *value; } flags[] = {
     {"seconds", &duration}, {"threads", &threads}, {"value", &value_bytes}, {"rate_mb", &rate_mb},
     {"buffer_mb", &buffer_mb}, {"buffers", &buffers}, {"base_mb", &base_mb}, {"soft_mb", &soft_mb},
     {"hard_mb", &hard_mb}, {"slowdown", &slowdown}, {"stop", &stop}, {"jobs", &jobs}, {"keys", &keys},
-    {"delayed_mb", &delayed_mb}, {"quiet", &quiet}};
+    {"delayed_mb", &delayed_mb}, {"quiet", &quiet}, {"manager_mb", &manager_mb}};
 
 #define CALL(type, name, ...) ((type)function(name))(__VA_ARGS__)
 
@@ -93,6 +95,10 @@ int main(int count, char **arguments) {
   if (rate_mb) {
     void *limiter = CALL(void *(*)(int64_t, int64_t, int32_t), "ratelimiter_create", rate_mb << 20, 100000, 10);
     CALL(void (*)(void *, void *), "options_set_ratelimiter", options, limiter);
+  }
+  if (manager_mb) {
+    void *manager = CALL(void *(*)(size_t, bool), "write_buffer_manager_create", (size_t)manager_mb << 20, true);
+    CALL(void (*)(void *, void *), "options_set_write_buffer_manager", options, manager);
   }
   void *text = options;
   if (delayed_mb) {

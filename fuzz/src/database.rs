@@ -298,7 +298,7 @@ pub fn table(data: &[u8]) {
         let _ = reader.prefix_may_match(&options, lookup.user_key());
     }
     let _ = reader.multi_get(&options, &lookups.iter().collect::<Vec<_>>(), &mut |_, _, _, _| true);
-    let _ = (reader.anchors(10), reader.verify_checksums(0), reader.has_filter());
+    let _ = (reader.anchors(10), reader.verify_checksums(0, ferrock_vfs::IoActivity::Unknown), reader.has_filter());
     let _ = reader.range_tombstones().map(|tombstones| tombstones.is_empty());
 }
 
@@ -355,7 +355,7 @@ pub fn plain_table(data: &[u8]) {
             true
         });
     }
-    let _ = table.verify_checksums(0);
+    let _ = table.verify_checksums(0, ferrock_vfs::IoActivity::Unknown);
 }
 
 /// A small plain table: what the seeds are made of.

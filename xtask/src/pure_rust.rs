@@ -1,7 +1,7 @@
 //! Asks `cargo metadata` what our crates need in order to build.
 //!
 //! The shipped crates are all of `crates/`. What they need is the closure of their normal and build dependencies with
-//! default features on Linux; dev-dependencies are looked at for licences and sources only.
+//! default features, and with those of `ALSO`; dev-dependencies are looked at for licences and sources only.
 
 use crate::run::{LINUX, cargo, output};
 use crate::{Outcome, licence};
@@ -12,17 +12,23 @@ use std::collections::{BTreeMap, BTreeSet};
 const FOREIGN_BUILDERS: &[&str] =
     &["autotools", "bindgen", "cc", "cmake", "cxx", "cxx-build", "meson-next", "nasm-rs", "pkg-config", "vcpkg"];
 
+/// Features that are off by default, and need nothing but Rust either.
+const ALSO: &str = "ferrock/object-store,ferrock/tracing";
+
 pub(crate) fn run(_: &[String]) -> Outcome {
     let mut problems = Vec::new();
     let mut shipped = 0;
     for platform in [LINUX, "aarch64-unknown-linux-gnu", "aarch64-apple-darwin"] {
-        let text = output(cargo(&["metadata", "--format-version", "1", "--locked", "--filter-platform", platform]))?;
-        let metadata: Value = serde_json::from_str(&text).map_err(|error| format!("cargo metadata: {error}"))?;
-        let graph = Graph::new(&metadata)?;
-        let needed = graph.needed_to_build();
-        shipped = needed.len();
-        graph.check_needed(&needed, platform, &mut problems);
-        graph.check_all(&mut problems);
+        for features in ["", ALSO] {
+            let ask = ["metadata", "--format-version", "1", "--locked", "--filter-platform", platform];
+            let text = output(cargo(&[&ask[..], &["--features", features]].concat()))?;
+            let metadata: Value = serde_json::from_str(&text).map_err(|error| format!("cargo metadata: {error}"))?;
+            let graph = Graph::new(&metadata)?;
+            let needed = graph.needed_to_build();
+            shipped = needed.len();
+            graph.check_needed(&needed, platform, &mut problems);
+            graph.check_all(&mut problems);
+        }
     }
     problems.sort();
     problems.dedup();

@@ -18,11 +18,12 @@
 //! Hard links of logs that are written no more, as RocksDB makes them, are not made: a recovery of the origin may cut
 //! such a log, and would cut that of the copy with it.
 
-use crate::copying::{Copier, CopyProgress};
+use crate::copying::{Copier, CopyCounts, CopyProgress};
 use crate::places::options_of_copy;
 use ferrock_base::{Error, Result, SequenceNumber};
 use ferrock_engine::{Db, FileKind, LiveFileStorageInfo, LiveFilesStorageOptions};
 use ferrock_format::file_name;
+use ferrock_statistics::Ticker;
 use ferrock_vfs::{FileSystem, RateLimiter, WritableOptions, read_file};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -84,7 +85,9 @@ impl<'a> Checkpoint<'a> {
     /// Checkpoints of `db`: everything is flushed first, and files are linked where that is possible.
     #[must_use]
     pub fn new(db: &'a Db) -> Self {
-        Self { db, log_size_for_flush: 0, hard_links: true, copier: Copier::default(), progress: None }
+        let counts = CopyCounts::of(db, Ticker::CheckpointReadBytes, Ticker::CheckpointWriteBytes);
+        let copier = Copier { counts, ..Copier::default() };
+        Self { db, log_size_for_flush: 0, hard_links: true, copier, progress: None }
     }
 
     /// Bytes of logs from which on the memtables are flushed first: 0, the default, always; `u64::MAX` never. Smaller

@@ -4,6 +4,8 @@
 //! its directory makes it durable. A source that is shorter than it has to be is an error: it is no copy.
 
 use ferrock_base::{Error, ErrorKind, Result};
+use ferrock_engine::Db;
+use ferrock_statistics::{Statistics, Ticker};
 use ferrock_vfs::{FileSystem, IoPriority, RateLimiter, SequentialOptions, WritableOptions};
 use std::path::Path;
 use std::sync::Arc;
@@ -35,6 +37,23 @@ pub(crate) struct Copier {
     pub(crate) leaves_unsynced: bool,
     /// Bytes read and written at once; 0: [`CHUNK_BYTES`].
     pub(crate) chunk_bytes: usize,
+    /// Where bytes are counted.
+    pub(crate) counts: Option<CopyCounts>,
+}
+
+/// Counts copied bytes in the statistics of the database that is copied.
+#[derive(Clone)]
+pub(crate) struct CopyCounts {
+    statistics: Arc<Statistics>,
+    read: Ticker,
+    written: Ticker,
+}
+
+impl CopyCounts {
+    /// `None` for a database without statistics.
+    pub(crate) fn of(db: &Db, read: Ticker, written: Ticker) -> Option<Self> {
+        db.statistics().map(|statistics| Self { statistics, read, written })
+    }
 }
 
 impl Copier {
@@ -76,6 +95,10 @@ impl Copier {
                 limiter.request(read as u64, IoPriority::Low);
             }
             target.append(&buffer[..read])?;
+            if let Some(counts) = &self.counts {
+                counts.statistics.add(counts.read, read as u64);
+                counts.statistics.add(counts.written, read as u64);
+            }
             visit(&buffer[..read]);
             left -= read as u64;
         }
@@ -95,6 +118,9 @@ impl Copier {
         self.check()?;
         let mut file = files.create_writable(path, &WritableOptions::default())?;
         file.append(contents)?;
+        if let Some(counts) = &self.counts {
+            counts.statistics.add(counts.written, contents.len() as u64);
+        }
         if !self.leaves_unsynced {
             file.sync()?;
         }

@@ -88,6 +88,8 @@ fn to_copy(file: &ExportedFile) -> Result<LiveFileStorageInfo> {
     let (Some(name), Some(parsed), Some(parent)) = (name, parsed, file.path.parent()) else {
         return Err(Error::corruption("a table of the database has no name of one").in_file(&file.path));
     };
+    let (file_checksum_func_name, file_checksum) =
+        file.checksum.clone().map(|checksum| (checksum.function_name, checksum.value)).unwrap_or_default();
     Ok(LiveFileStorageInfo {
         relative_filename: name.to_owned(),
         directory: parent.to_path_buf(),
@@ -98,7 +100,7 @@ fn to_copy(file: &ExportedFile) -> Result<LiveFileStorageInfo> {
         is_final: true,
         replacement_contents: None,
         temperature: file.temperature,
-        file_checksum: Vec::new(),
-        file_checksum_func_name: String::new(),
+        file_checksum,
+        file_checksum_func_name,
     })
 }

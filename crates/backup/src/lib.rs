@@ -44,3 +44,6 @@ pub use engine::{
     BackupEngine, BackupEngineOptions, BackupFileInfo, BackupInfo, CreateBackupOptions, ExcludeFilesCallback,
     ProgressCallback, RemovalReport, RestoreMode, RestoreOptions, ShareFilesNaming,
 };
+/// What keeps backups in an object store, with the feature `object-store`.
+#[cfg(feature = "object-store")]
+pub use ferrock_vfs::{BlockOn, ObjectStoreFileSystem, ObjectStoreOptions, object_store};

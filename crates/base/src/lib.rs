@@ -12,6 +12,7 @@ pub mod compaction_filter;
 pub mod comparator;
 pub mod components;
 pub mod error;
+pub mod file_checksum;
 pub mod hash;
 pub mod internal_key;
 pub mod iterator;

@@ -1,7 +1,8 @@
 //! What a thread is to counters: a number, a set of counters of its own, and how much it has counted of itself.
 //!
 //! ```text
-//! word of a thread   [ordinal + 1: 48 bits] [stripe: 8 bits] [level: 8 bits]      0 in the ordinal: not asked for yet
+//! word of a thread   [ordinal + 1: 48 bits] [stripe: 8 bits] [by level: 1 bit] [level: 7 bits]
+//!                    0 in the ordinal: not asked for yet
 //!
 //! stripe    0          1          ...    30         31
 //! of        a thread   a thread          a thread   all other threads, by locked instructions
@@ -21,7 +22,8 @@ pub const STRIPES: usize = 32;
 /// The last set is shared by the threads without one of their own.
 const SHARED: usize = STRIPES - 1;
 
-const LEVEL_MASK: u64 = 0xff;
+const LEVEL_MASK: u64 = 0x7f;
+const BY_LEVEL: u64 = 0x80;
 const STRIPE_SHIFT: u32 = 8;
 const STRIPE_MASK: u64 = 0xff << STRIPE_SHIFT;
 const ORDINAL_SHIFT: u32 = 16;
@@ -83,7 +85,7 @@ impl ThreadWord {
     fn begin(word: u64) -> u64 {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let ordinal = NEXT.fetch_add(1, Ordering::Relaxed);
-        let word = ordinal << ORDINAL_SHIFT | (lease_stripe() as u64) << STRIPE_SHIFT | word & LEVEL_MASK;
+        let word = ordinal << ORDINAL_SHIFT | (lease_stripe() as u64) << STRIPE_SHIFT | word & (LEVEL_MASK | BY_LEVEL);
         WORD.set(word);
         word
     }
@@ -110,9 +112,21 @@ impl ThreadWord {
         (self.0 & LEVEL_MASK) as u8
     }
 
-    /// Sets the level of the thread that calls.
+    /// Sets the level of the thread that calls: below 128.
     pub fn set_level(level: u8) {
-        WORD.set(WORD.get() & !LEVEL_MASK | u64::from(level));
+        WORD.set(WORD.get() & !LEVEL_MASK | u64::from(level) & LEVEL_MASK);
+    }
+
+    /// True where the thread has what it counts of itself also by the level of the tree.
+    #[inline]
+    #[must_use]
+    pub fn counts_by_level(self) -> bool {
+        self.0 & BY_LEVEL != 0
+    }
+
+    /// Sets that for the thread that calls.
+    pub fn set_counts_by_level(counts: bool) {
+        WORD.set(if counts { WORD.get() | BY_LEVEL } else { WORD.get() & !BY_LEVEL });
     }
 }
 

@@ -40,7 +40,7 @@ c_setters! {
     fn rocksdb_ingestexternalfileoptions_set_allow_global_seqno(c_uchar) => options.allow_global_seqno;
     /// Asks for flushes of memtables that have keys of the files.
     fn rocksdb_ingestexternalfileoptions_set_allow_blocking_flush(c_uchar) => options.allow_blocking_flush;
-    /// Asks for files behind all that is there, which is not built.
+    /// Asks for files behind all that is there.
     fn rocksdb_ingestexternalfileoptions_set_ingest_behind(c_uchar) => options.ingest_behind;
     /// Asks for sequence numbers in files, too.
     fn rocksdb_ingestexternalfileoptions_set_write_global_seqno(c_uchar) => options.write_global_seqno;
@@ -48,7 +48,7 @@ c_setters! {
     fn rocksdb_ingestexternalfileoptions_set_verify_checksums_before_ingest(c_uchar) => options.verify_checksums_before_ingest;
     /// Asks for bytes that these checks read at a time.
     fn rocksdb_ingestexternalfileoptions_set_verify_checksums_readahead_size(usize) => options.verify_checksums_readahead_size;
-    /// Asks for checks of whole files, of which there are no checksums.
+    /// Asks for checks of whole files, of which no function of this interface tells checksums.
     fn rocksdb_ingestexternalfileoptions_set_verify_file_checksum(c_uchar) => options.verify_file_checksum;
     /// Asks for an error for files that do not fit into the last level.
     fn rocksdb_ingestexternalfileoptions_set_fail_if_not_bottommost_level(c_uchar) => options.fail_if_not_bottommost_level;

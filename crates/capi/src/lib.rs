@@ -11,6 +11,7 @@
 //! | `exported_families` | column families exported from and imported into databases |
 //! | `compaction_control` | compactions of named files, cancelling, aborting, waiting |
 //! | `compaction_service`, `open_and_compact` | compactions in other processes: the database's side, the worker's |
+//! | `file_checksum` | checksums of whole files |
 //! | `sst_file_writer`, `ingest` | tables from outside: writing them, and taking them in |
 //! | `options`, `table_options`, `operation_options`, `options_text` | setters; options from text and from files |
 //! | `option_values`, `options_presets`, `option_sets`, `kept` | options a line each; many at once; those without effect |
@@ -63,6 +64,7 @@ mod event_listener;
 mod exported_families;
 mod family_handle;
 mod fifo_options;
+mod file_checksum;
 mod filter_policy;
 mod filters_of_reads;
 mod handle;

@@ -7,6 +7,7 @@ use crate::compaction_control::{end_flag, new_flag, set_flag, share_flag};
 use crate::compaction_filter::{rocksdb_compactionfilter_t, rocksdb_compactionfilterfactory_t};
 use crate::comparator::rocksdb_comparator_t;
 use crate::env::rocksdb_env_t;
+use crate::file_checksum::rocksdb_file_checksum_gen_factory_t;
 use crate::handle::{borrow, give, take};
 use crate::memory::{bytes, new_bytes, null_handle, path, put, text};
 use crate::merge_operator::rocksdb_mergeoperator_t;
@@ -271,6 +272,18 @@ c_functions! {
         let (overrides, factory) = unsafe { (overrides.as_mut(), factory.as_ref()) };
         if let (Some(overrides), Some(factory)) = (overrides, factory) {
             overrides.overrides.sst_partitioner_factory = Some(Arc::clone(&factory.0));
+        }
+    }
+
+    /// Which checksum the outputs get; the handle stays the caller's, and null leaves what the OPTIONS file names.
+    fn rocksdb_compaction_service_options_override_set_file_checksum_gen_factory(
+        overrides: *mut rocksdb_compaction_service_options_override_t,
+        factory: *mut rocksdb_file_checksum_gen_factory_t,
+    ) {
+        // SAFETY: the contract.
+        let (overrides, factory) = unsafe { (overrides.as_mut(), factory.as_ref()) };
+        if let (Some(overrides), Some(factory)) = (overrides, factory) {
+            overrides.overrides.components.file_checksum_gen_factory = Some(Arc::clone(&factory.0));
         }
     }
 

@@ -68,6 +68,18 @@ settings_options! {
     db.settings.bgerror_resume_retry_interval:
         rocksdb_options_set_bgerror_resume_retry_interval(u64),
         rocksdb_options_get_bgerror_resume_retry_interval(u64);
+    db.settings.allow_ingest_behind:
+        rocksdb_options_set_allow_ingest_behind(c_uchar),
+        rocksdb_options_get_allow_ingest_behind(c_uchar);
+    db.settings.follower_refresh_catchup_period_ms:
+        rocksdb_options_set_follower_refresh_catchup_period_ms(u64),
+        rocksdb_options_get_follower_refresh_catchup_period_ms(u64);
+    db.settings.follower_catchup_retry_count:
+        rocksdb_options_set_follower_catchup_retry_count(u64),
+        rocksdb_options_get_follower_catchup_retry_count(u64);
+    db.settings.follower_catchup_retry_wait_ms:
+        rocksdb_options_set_follower_catchup_retry_wait_ms(u64),
+        rocksdb_options_get_follower_catchup_retry_wait_ms(u64);
     db.settings.create_if_missing:
         rocksdb_options_set_create_if_missing(c_uchar),
         rocksdb_options_get_create_if_missing(c_uchar);
@@ -194,6 +206,15 @@ settings_options! {
     db.settings.max_manifest_space_amp_pct:
         rocksdb_options_set_max_manifest_space_amp_pct(c_int),
         rocksdb_options_get_max_manifest_space_amp_pct(c_int);
+    db.settings.manifest_preallocation_size:
+        rocksdb_options_set_manifest_preallocation_size(usize),
+        rocksdb_options_get_manifest_preallocation_size(usize);
+    db.settings.use_direct_io_for_compaction_reads:
+        rocksdb_options_set_use_direct_io_for_compaction_reads(c_uchar),
+        rocksdb_options_get_use_direct_io_for_compaction_reads(c_uchar);
+    db.settings.verify_manifest_content_on_close:
+        rocksdb_options_set_verify_manifest_content_on_close(c_uchar),
+        rocksdb_options_get_verify_manifest_content_on_close(c_uchar);
     db.settings.allow_fallocate:
         rocksdb_options_set_allow_fallocate(c_uchar),
         rocksdb_options_get_allow_fallocate(c_uchar);
@@ -304,6 +325,9 @@ settings_options! {
     family.settings.max_compaction_bytes:
         rocksdb_options_set_max_compaction_bytes(u64),
         rocksdb_options_get_max_compaction_bytes(u64);
+    family.settings.cf_allow_ingest_behind:
+        rocksdb_options_set_cf_allow_ingest_behind(c_uchar),
+        rocksdb_options_get_cf_allow_ingest_behind(c_uchar);
     family.settings.force_consistency_checks:
         rocksdb_options_set_force_consistency_checks(c_uchar),
         rocksdb_options_get_force_consistency_checks(c_uchar);
@@ -311,9 +335,6 @@ settings_options! {
 
 kept_texts! {
     db in DB_OPTIONS:
-    flag allow_ingest_behind:
-        rocksdb_options_set_allow_ingest_behind(c_uchar),
-        rocksdb_options_get_allow_ingest_behind(c_uchar);
     flag skip_stats_update_on_db_open:
         rocksdb_options_set_skip_stats_update_on_db_open(c_uchar),
         rocksdb_options_get_skip_stats_update_on_db_open(c_uchar);
@@ -331,9 +352,6 @@ kept_texts! {
         rocksdb_options_set_table_cache_numshardbits(c_int),
         rocksdb_options_get_table_cache_numshardbits(c_int);
     flag use_fsync: rocksdb_options_set_use_fsync(c_int), rocksdb_options_get_use_fsync(c_int);
-    number manifest_preallocation_size:
-        rocksdb_options_set_manifest_preallocation_size(usize),
-        rocksdb_options_get_manifest_preallocation_size(usize);
     flag allow_mmap_writes:
         rocksdb_options_set_allow_mmap_writes(c_uchar),
         rocksdb_options_get_allow_mmap_writes(c_uchar);
@@ -373,18 +391,12 @@ kept_texts! {
     flag async_wal_precreate:
         rocksdb_options_set_async_wal_precreate(c_uchar),
         rocksdb_options_get_async_wal_precreate(c_uchar);
-    flag verify_manifest_content_on_close:
-        rocksdb_options_set_verify_manifest_content_on_close(c_uchar),
-        rocksdb_options_get_verify_manifest_content_on_close(c_uchar);
     flag optimize_manifest_for_recovery:
         rocksdb_options_set_optimize_manifest_for_recovery(c_uchar),
         rocksdb_options_get_optimize_manifest_for_recovery(c_uchar);
     flag reuse_manifest_on_open:
         rocksdb_options_set_reuse_manifest_on_open(c_uchar),
         rocksdb_options_get_reuse_manifest_on_open(c_uchar);
-    flag use_direct_io_for_compaction_reads:
-        rocksdb_options_set_use_direct_io_for_compaction_reads(c_uchar),
-        rocksdb_options_get_use_direct_io_for_compaction_reads(c_uchar);
     flag persist_stats_to_disk:
         rocksdb_options_set_persist_stats_to_disk(c_uchar),
         rocksdb_options_get_persist_stats_to_disk(c_uchar);
@@ -428,15 +440,6 @@ kept_texts! {
     flag enforce_single_del_contracts:
         rocksdb_options_set_enforce_single_del_contracts(c_uchar),
         rocksdb_options_get_enforce_single_del_contracts(c_uchar);
-    number follower_refresh_catchup_period_ms:
-        rocksdb_options_set_follower_refresh_catchup_period_ms(u64),
-        rocksdb_options_get_follower_refresh_catchup_period_ms(u64);
-    number follower_catchup_retry_count:
-        rocksdb_options_set_follower_catchup_retry_count(u64),
-        rocksdb_options_get_follower_catchup_retry_count(u64);
-    number follower_catchup_retry_wait_ms:
-        rocksdb_options_set_follower_catchup_retry_wait_ms(u64),
-        rocksdb_options_get_follower_catchup_retry_wait_ms(u64);
     flag fast_sst_open: rocksdb_options_set_fast_sst_open(c_uchar), rocksdb_options_get_fast_sst_open(c_uchar);
 }
 
@@ -472,9 +475,6 @@ kept_texts! {
     flag memtable_verify_per_key_checksum_on_seek:
         rocksdb_options_set_memtable_verify_per_key_checksum_on_seek(c_uchar),
         rocksdb_options_get_memtable_verify_per_key_checksum_on_seek(c_uchar);
-    flag cf_allow_ingest_behind:
-        rocksdb_options_set_cf_allow_ingest_behind(c_uchar),
-        rocksdb_options_get_cf_allow_ingest_behind(c_uchar);
     flag memtable_batch_lookup_optimization:
         rocksdb_options_set_memtable_batch_lookup_optimization(c_uchar),
         rocksdb_options_get_memtable_batch_lookup_optimization(c_uchar);

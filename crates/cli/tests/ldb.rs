@@ -328,3 +328,71 @@ fn values_with_times_are_written_and_read_without_them() {
     printed(&on(&path, &["put", "e", "no"]));
     fails(&on(&path, &["get", "--ttl", "e"]), 1, "fewer than the 4 of the time");
 }
+
+#[test]
+fn several_keys_are_read_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    small_database(path);
+    let text = |arguments: &[&str]| printed(&on(path, arguments));
+    assert_eq!(text(&["multi_get", "a", "c", "b"]), "a ==> 1\nKey not found: c\nb ==> two\n");
+    assert_eq!(text(&["multi_get", "0x61", "0x63", "--hex"]), "0x61 ==> 0x31\nKey not found: 0x63\n");
+    fails(&on(path, &["multi_get"]), 64, "usage: ldb --db=<directory> multi_get <key>");
+    fails(&on(path, &["multi_get", "a", "--read_timestamp=1"]), 64, "--read_timestamp");
+}
+
+#[test]
+fn entities_are_written_and_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    small_database(path);
+    let text = |arguments: &[&str]| printed(&on(path, arguments));
+    assert_eq!(text(&["put_entity", "e", "size:large", ":whole", "colour:red"]), "OK\n");
+    assert_eq!(text(&["put_entity", "f", "0x61:0x62", "--value_hex"]), "OK\n");
+    assert_eq!(text(&["get_entity", "e"]), ":whole colour:red size:large\n");
+    assert_eq!(text(&["get", "e"]), "whole\n");
+    assert_eq!(text(&["get_entity", "0x66", "--hex"]), "0x61:0x62\n");
+    // A plain value is that of the column without a name.
+    assert_eq!(
+        text(&["multi_get_entity", "b", "c", "e"]),
+        "b ==> :two\nKey not found: c\ne ==> :whole colour:red size:large\n"
+    );
+    fails(&on(path, &["get_entity", "c"]), 1, "GetEntity failed: NotFound");
+    fails(&on(path, &["put_entity", "g", "column"]), 64, "wide column format needs to be");
+    fails(&on(path, &["put_entity", "g"]), 64, "usage: ldb");
+    assert_eq!(text(&["delete", "e"]), "OK\n");
+    fails(&on(path, &["get_entity", "e"]), 1, "NotFound");
+}
+
+#[test]
+fn queries_are_lines_of_standard_input() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    small_database(path);
+    let lines = "get a\nget nowhere\nput d 4\nget d\ndelete a\nget a\ncount\ncount --from=c\ncount --to=c\nput x\n\
+                 get a --from=b\nfly\n\ncount --flag\nhelp\n";
+    let output = ldb_with_input(path, &["query"], lines.as_bytes());
+    let expected = "a ==> 1\nget nowhere status: NotFound: \nput d => 4 succeeded\nd ==> 4\ndelete a succeeded\n\
+                    get a status: NotFound: \n2\n1\n1\nput gets invalid arguments\nget gets invalid arguments\n\
+                    Unknown command fly\nBad command\nBad command\nget <key>\nput <key> <value>\ndelete <key>\n\
+                    count [--from=<start_key>] [--to=<end_key>]\n";
+    assert_eq!(printed(&output), expected);
+    assert_eq!(printed(&on(path, &["scan"])), "b : two\nd : 4\n");
+    let hex = ldb_with_input(path, &["query", "--hex"], b"get 0x62\nget b\n");
+    assert_eq!(printed(&hex), "0x62 ==> 0x74776F\n\"b\" is not hexadecimal: it is 0x and two digits a byte\n");
+}
+
+#[test]
+fn a_follower_reads_what_its_leader_flushed() {
+    let directory = tempfile::tempdir().unwrap();
+    let (leader, own) = (directory.path().join("db"), directory.path().join("own"));
+    small_database(&leader);
+    let before = state_of(&leader);
+    let flag = format!("--leader_path={}", leader.display());
+    assert_eq!(printed(&on(&own, &["get", "b", &flag])), "2\n", "logs are not read");
+    assert_eq!(printed(&on(&own, &["scan", &flag])), printed(&on(&own, &["scan", &flag])), "opened again");
+    assert_eq!(state_of(&leader), before);
+    fails(&on(&own, &["put", "b", "3", &flag]), 64, "only read");
+    fails(&on(&own, &["get", "b", &flag, "--secondary_path=elsewhere"]), 64, "one of them");
+    fails(&on(&leader, &["get", "b", &flag]), 2, "directory of its own");
+}

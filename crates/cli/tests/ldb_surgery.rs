@@ -86,8 +86,11 @@ fn files_are_listed() {
     let expected = format!("Live SST and Blob Files:\n{}\n------------------------------\n", lines.join("\n"));
     assert_eq!(sorted, expected);
     let sums = printed(&on(path, &["file_checksum_dump", "--hex"]));
-    let numbers = names.iter().map(|name| name.trim_end_matches(".sst").parse::<u64>().unwrap());
-    let mut expected: String = numbers.map(|number| format!("{number}, Unknown, \n")).collect();
+    let files = names.iter().chain([&blob]);
+    let number = |name: &String| name.split_once('.').unwrap().0.parse::<u64>().unwrap();
+    let mut numbers: Vec<u64> = files.map(number).collect();
+    numbers.sort_unstable();
+    let mut expected: String = numbers.iter().map(|number| format!("{number}, Unknown, \n")).collect();
     expected.push_str("Print SST file checksum information finished \n");
     assert_eq!(sums, expected);
     let ranges = printed(&on(path, &["list_file_range_deletes"]));
@@ -134,4 +137,129 @@ fn levels_become_fewer() {
     assert_eq!(db.live_files().iter().map(|file| file.level).max(), Some(2));
     assert_eq!(db.get(b"e").unwrap().as_deref(), Some(&b"in the log"[..]));
     assert_eq!(db.get(b"b").unwrap(), None);
+}
+
+/// Tables in several levels become one of level 0, and the OPTIONS file says the new style, and all else as before.
+#[test]
+fn a_family_of_levels_becomes_universal() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    database(path);
+    let style = |old: &str, new: &str| {
+        let (old, new) = (format!("--old_compaction_style={old}"), format!("--new_compaction_style={new}"));
+        on(path, &["change_compaction_style", &old, &new])
+    };
+    fails(&on(path, &["change_compaction_style"]), 64, "--old_compaction_style=<0 for level compaction");
+    fails(&style("0", "2"), 64, "--new_compaction_style=<0 for level compaction");
+    fails(&style("1", "1"), 64, "Nothing to do");
+    fails(&style("1", "0"), 64, "Convert from universal compaction to level compaction. Nothing to do");
+    assert_eq!(printed(&on(path, &["compact"])), "");
+    assert_eq!(printed(&on(path, &["put", "c", "newer"])), "OK\n");
+    let changed = printed(&style("0", "1"));
+    let (before, after) = changed.split_once('\n').unwrap();
+    assert!(before.starts_with("files per level before compaction: ") && before.ends_with(",1"), "{before}");
+    assert_eq!(after, "files per level after compaction: 1,0,0,0,0,0,0\n");
+    let (db, families) = Db::open_with_latest_options(path, DbOptions::default()).unwrap();
+    let options = families.iter().map(|family| (family.name().to_owned(), family.options()));
+    for (name, options) in options {
+        let is_changed = name == "default";
+        assert_eq!(options.compaction_style == ferrock::options::CompactionStyle::Universal, is_changed, "{name}");
+        assert!(!options.disable_auto_compactions && options.target_file_size_base == 64 << 20, "{name}");
+    }
+    for (key, value) in [("a", Some(&b"1"[..])), ("b", None), ("c", Some(b"newer")), ("e", Some(b"in the log"))] {
+        assert_eq!(db.get(key.as_bytes()).unwrap().as_deref(), value, "{key}");
+    }
+    drop((db, families));
+    fails(&on(&path.join("nowhere"), &["change_compaction_style"]), 64, "");
+}
+
+#[test]
+fn all_live_files_are_printed() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, names) = (directory.path(), database(directory.path()));
+    let text = printed(&on(path, &["dump_live_files"]));
+    let place = |name: &str| path.join(name).display().to_string();
+    let log = std::fs::read_dir(path)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .find(|entry| entry.file_name().to_string_lossy().ends_with(".log") && entry.metadata().unwrap().len() > 0);
+    let log = log.unwrap().path().display().to_string();
+    let mut rest = &text[..];
+    // In this order.
+    for part in [
+        "Manifest File\n==============================\n",
+        "--------------- Column family \"default\"  (ID 0) --------------\n",
+        "\nColumn family name: default\n==============================\n\nSST Files\n==============================\n",
+        &format!("{} level:0\n------------------------------\n", place(&names[1])),
+        "'d' seq:4, type:1 => 2\n",
+        "Table Properties:\n------------------------------\n  # data blocks: 1\n",
+        &format!("{} level:0\n------------------------------\n", place(&names[0])),
+        "'a' seq:1, type:1 => 1\n",
+        "Blob Files\n==============================\n",
+        "Column family name: blobs\n",
+        "'k' seq:6, type:17 => ",
+        "Blob log header:\n  Version          : 1\n  Column Family ID : 1\n",
+        "Blob log footer:\n  Blob count       : 1\n",
+        "Read record with offset 0x1e (30):\n  key size   : 1\n  value size : 12\n  expiration : 0\n",
+        "  key        : k\n  blob       : a long value\n",
+        "Summary:\n  total records: 1\n  total key size: 1\n  total blob size: 12\n",
+        "\nWrite Ahead Log Files\n==============================\n",
+        &format!("{log}\nSequence,Count,ByteSize,Physical Offset,Key(s) : value \n"),
+        "PUT(0) : 0x65 : 0x696E20746865206C6F67",
+    ] {
+        let at = rest.find(part).unwrap_or_else(|| panic!("{part:?} is not in {rest}"));
+        rest = &rest[at + part.len()..];
+    }
+    let decoded = printed(&on(path, &["dump_live_files", "--decode_blob_index", "--dump_uncompressed_blobs"]));
+    assert!(decoded.contains("'k' seq:6, type:17 => [blob ref] file:"), "{decoded}");
+    assert!(decoded.contains("  raw blob   : a long value\n"), "{decoded}");
+    // What is damaged is told of, and the rest is printed all the same.
+    let table = path.join(&names[1]);
+    let mut bytes = std::fs::read(&table).unwrap();
+    bytes.truncate(30);
+    std::fs::write(&table, bytes).unwrap();
+    let damaged = on(path, &["dump_live_files"]);
+    assert_eq!(damaged.status.code(), Some(1), "{damaged:?}");
+    assert!(String::from_utf8_lossy(&damaged.stderr).contains(&names[1]), "{damaged:?}");
+    let text = String::from_utf8_lossy(&damaged.stdout).into_owned();
+    assert!(text.contains("'a' seq:1, type:1 => 1\n") && text.contains(&log), "{text}");
+    fails(&on(&path.join("nowhere"), &["dump_live_files"]), 2, "");
+}
+
+#[test]
+fn checksums_of_files_are_dumped() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let mut options = DbOptions::default();
+    options.create_if_missing = true;
+    options.components.file_checksum_gen_factory = Some(std::sync::Arc::new(ferrock::options::Crc32cFactory));
+    let mut family = ColumnFamilyOptions::default();
+    (family.enable_blob_files, family.min_blob_size) = (true, 4);
+    let (db, _) = Db::open_cf(path, options, vec![("default".to_owned(), family)]).unwrap();
+    db.put(b"k", b"a long value").unwrap();
+    db.flush().unwrap();
+    db.close().unwrap();
+    let mut expected = String::new();
+    let mut names: Vec<_> = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    for name in names.iter().map(|name| name.to_str().unwrap()) {
+        if let Some((number, "sst" | "blob")) = name.split_once('.') {
+            let crc = ferrock_base::checksum::crc32c(&std::fs::read(path.join(name)).unwrap());
+            expected.push_str(&format!("{}, FileChecksumCrc32c, {crc:08X}\n", number.parse::<u64>().unwrap()));
+        }
+    }
+    expected.push_str("Print SST file checksum information finished \n");
+    assert_eq!(printed(&on(path, &["file_checksum_dump", "--hex"])), expected);
+    // What the tool writes has them, too, and a table that it takes in.
+    assert_eq!(printed(&on(path, &["put", "l", "another long value"])), "OK\n");
+    assert_eq!(printed(&on(path, &["compact"])), "");
+    let table = path.join("table");
+    let (table, mut writer) =
+        (table.to_str().unwrap(), ferrock::SstFileWriter::new(&DbOptions::default(), ColumnFamilyOptions::default()));
+    writer.open(table).unwrap();
+    writer.put(b"m", b"from outside").unwrap();
+    writer.finish().unwrap();
+    assert_eq!(printed(&on(path, &["ingest_extern_sst", table])), "external SST files ingested\n");
+    let sums = printed(&on(path, &["file_checksum_dump", "--hex"]));
+    assert!(sums.lines().count() >= 4 && !sums.contains("Unknown"), "{sums}");
 }

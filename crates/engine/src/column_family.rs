@@ -7,10 +7,12 @@ use crate::resting::{RestingIterators, RestingPlace};
 use crate::super_version::SuperVersionCell;
 use arc_swap::{ArcSwap, Guard};
 use ferrock_base::byte_text::to_bytes;
+use ferrock_base::merge::MergeOperator;
 use ferrock_base::{Error, InternalComparator, Result};
 use ferrock_memtable::{Companion, MemTable, MemTableOptions, MemoryTracker};
 use ferrock_table::adaptive::HashIndexChoice;
 use ferrock_tree::blob::{BlobCache, DirectBlobs, DirectPlace};
+use ferrock_tree::counted_callbacks::counted_merges;
 use ferrock_tree::table_cache::TableCache;
 use ferrock_tree::version::Version;
 use std::borrow::Cow;
@@ -29,6 +31,8 @@ pub(crate) struct SuperVersion {
     pub(crate) version: Arc<Version>,
     /// The options of that moment.
     pub(crate) options: Arc<ColumnFamilyOptions>,
+    /// Their merge operator, which counts where there are statistics.
+    pub(crate) merge_operator: Option<Arc<dyn MergeOperator>>,
     /// Iterators for those that are made next.
     pub(crate) resting: RestingIterators<Self>,
 }
@@ -154,6 +158,7 @@ impl ColumnFamilyData {
             memtable: Arc::clone(&memtable),
             immutable: Vec::new(),
             version,
+            merge_operator: counted_merges(options.merge_operator.as_ref(), table_cache.statistics()),
             options: Arc::clone(&options),
             resting: RestingIterators::default(),
         });

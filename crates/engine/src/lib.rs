@@ -33,6 +33,7 @@ pub use db::{
     WalBatch, WalFile, WalIterator, WalKind, WalReadOptions, WeakDb, failed_compaction_result, open_and_compact,
 };
 pub use ferrock_base::byte_text;
+pub use ferrock_base::file_checksum::FileChecksum;
 pub use ferrock_base::{Comparator, Error, ErrorKind, FileNumber, Result, SequenceNumber, ValueType};
 pub use ferrock_format::file_name::FileKind;
 pub use ferrock_format::write_batch::WriteBatch;
@@ -41,7 +42,7 @@ pub use ferrock_options::{
     BlobFileCreationInfo, BlobFileGarbageInfo, ColumnFamilyHandleInfo, CompactionFileInfo, CompactionJobInfo,
     CompactionJobStats, CompactionReason, EventListener, ExternalFileIngestionInfo, FileCreationBriefInfo,
     FileDeletionInfo, FileOperationInfo, FileOperationType, FlushJobInfo, FlushReason, IoErrorInfo, ManualFlushInfo,
-    MemTableInfo, SubcompactionJobInfo, TableFileCreationInfo, WriteStallCondition, WriteStallInfo,
+    MemTableInfo, SubcompactionJobInfo, TableFileCreationInfo, WaitCause, WriteStallCondition, WriteStallInfo,
 };
 pub use ferrock_table::DataBlockHistogram;
 pub use job_directory::{FinishedJob, JobDirectory, JobDirectoryService};

@@ -50,8 +50,18 @@ pub fn main() -> Result<()> {
     // Both families, or none; the files are moved, not copied.
     let how = IngestExternalFileOptions { move_files: true, ..IngestExternalFileOptions::default() };
     db.ingest_external_files(&[
-        IngestExternalFileArg { family: db.default_column_family()?, files: tables, options: how.clone() },
-        IngestExternalFileArg { family: names.clone(), files: vec![of_names], options: how },
+        IngestExternalFileArg {
+            family: db.default_column_family()?,
+            files: tables,
+            options: how.clone(),
+            file_checksums: Vec::new(),
+        },
+        IngestExternalFileArg {
+            family: names.clone(),
+            files: vec![of_names],
+            options: how,
+            file_checksums: Vec::new(),
+        },
     ])?;
     let last = db.get(&key(3 * PER_TABLE - 1))?;
     println!("the last value is {:?}", last.map(|value| String::from_utf8_lossy(&value).into_owned()));

@@ -30,7 +30,8 @@
 //! [`ErrorKind::NotSupported`] or
 //! [`ErrorKind::InvalidArgument`]; the error names the feature.
 //!
-//! Off by default: `tracing`, spans of opens, flushes, compactions and stalls of writers for the crate of that name.
+//! Off by default: `tracing`, spans of opens, flushes, compactions and stalls of writers for the crate of that name;
+//! `object-store`, backups in S3, GCS, Azure and other stores of the crate `object_store`.
 //!
 //! Everything is an owned handle: `Db`, `ColumnFamily`, `Snapshot` and `Iter` have no lifetimes, are `Send`, and may be
 //! dropped in any order. The folder `examples` has a program for each of these lines.

@@ -466,7 +466,7 @@ fn entities_are_filtered_by_their_columns_where_the_filter_wants_that() {
             batch.put_entity(&key, &[(b"", b"plain"), (b"state", state)]).unwrap();
         }
         batch.put(b"value", b"done").unwrap();
-        db.write(batch).unwrap();
+        db.write(batch, &WriteOptions::default()).unwrap();
         let count = || {
             let mut iter = db.iter(&ReadOptions::default());
             iter.seek_to_first();

@@ -1,11 +1,11 @@
 //! `Metrics` as JSON: the fields under their names, units at their ends.
 
 use crate::source::View;
+use ferrock::Error;
 use ferrock::metrics::{
     CacheMetrics, EntryRole, FamilyMetrics, JobMetrics, LevelMetrics, Metrics, ReadClass, StatisticsSnapshot,
     WritePurpose,
 };
-use ferrock::{Error, WriteStallCondition};
 use serde_json::{Map, Value, json};
 
 /// Expands to an object of the fields that are named, under their names.
@@ -77,13 +77,8 @@ fn stalls(metrics: &Metrics) -> Value {
             "stop_us": waits.stop_us,
         })
     });
-    let condition = match stalls.condition {
-        WriteStallCondition::Normal => "normal",
-        WriteStallCondition::Delayed => "delayed",
-        WriteStallCondition::Stopped => "stopped",
-    };
     json!({
-        "condition": condition,
+        "condition": stalls.condition.name(),
         "delayed_write_rate": stalls.delayed_write_rate,
         "memory_stops": stalls.memory_stops,
         "waits": waits.collect::<Vec<_>>(),

@@ -359,7 +359,8 @@ impl MemTable {
 
     /// Adds a value; for one writer at a time. Where the newest entry of the key is a value that is as long or longer,
     /// newer than `kept`, and not deleted by a range tombstone, this value is written over it instead, under its
-    /// sequence number, if the memtable was made for that. Otherwise as [`add`](Self::add).
+    /// sequence number, if the memtable was made for that. Otherwise as [`add`](Self::add). True where a value was
+    /// written over.
     ///
     /// # Errors
     /// Those of [`add`](Self::add).
@@ -369,17 +370,17 @@ impl MemTable {
         user_key: &[u8],
         value: &[u8],
         kept: SequenceNumber,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         if let Some(locks) = &self.value_locks
             && let Some(position) = self.value_newer_than(kept, user_key, sequence)
         {
             let _writing = locks.of(user_key).write();
             // SAFETY: in a memtable with locks every access to a value of this key holds this lock.
             if unsafe { self.nodes.overwrite_value(position, value) } {
-                return Ok(());
+                return Ok(true);
             }
         }
-        self.add(sequence, ValueType::Value, user_key, value)
+        self.add(sequence, ValueType::Value, user_key, value).map(|()| false)
     }
 
     /// True if [`add_in_place`](Self::add_in_place) may write over values.
@@ -576,6 +577,12 @@ impl MemTable {
     #[must_use]
     pub fn may_contain(&self, user_key: &[u8]) -> bool {
         self.filter.as_ref().is_none_or(|filter| filter.may_contain(user_key))
+    }
+
+    /// What the filter says of a user key, for those that count; `None` without a filter.
+    #[must_use]
+    pub fn filter_answer(&self, user_key: &[u8]) -> Option<bool> {
+        self.filter.as_ref().map(|filter| filter.may_contain(user_key))
     }
 
     /// The extractor of the prefixes in the filter.

@@ -309,7 +309,10 @@ proptest! {
                     0 => table.add(sequence, ValueType::Deletion, key, b"").unwrap(),
                     1 => table.add(sequence, ValueType::Merge, key, &value).unwrap(),
                     2 => table.add(sequence, ValueType::RangeDeletion, key, &[3]).unwrap(),
-                    _ => table.add_in_place(sequence, key, &value, SequenceNumber(kept[kept.len() - 1])).unwrap(),
+                    _ => {
+                        let kept = SequenceNumber(kept[kept.len() - 1]);
+                        table.add_in_place(sequence, key, &value, kept).unwrap();
+                    }
                 }
             }
             if *what == 19 {

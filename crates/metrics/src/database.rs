@@ -4,19 +4,10 @@ use crate::definition::{Definition, Samples, counter, gauge, seconds};
 use ferrock_engine::WriteStallCondition;
 use ferrock_engine::metrics::{Metrics, WriterWaits};
 
-/// The name of a condition of writers.
-fn condition_name(condition: WriteStallCondition) -> &'static str {
-    match condition {
-        WriteStallCondition::Normal => "normal",
-        WriteStallCondition::Delayed => "delayed",
-        WriteStallCondition::Stopped => "stopped",
-    }
-}
-
 fn conditions(metrics: &Metrics, out: &mut Samples<'_>) {
     use WriteStallCondition::{Delayed, Normal, Stopped};
     for condition in [Normal, Delayed, Stopped] {
-        out.add(&[condition_name(condition)], metrics.stalls.condition == condition);
+        out.add(&[condition.name()], metrics.stalls.condition == condition);
     }
 }
 

@@ -4,7 +4,10 @@
 //! rocksdb.block.cache.data.miss   ferrock_statistics_block_cache_data_miss_total
 //! rocksdb.stall.micros            ferrock_statistics_stall_seconds_total             microseconds become seconds
 //! rocksdb.db.get.micros           ferrock_statistics_db_get_seconds                  a histogram
+//! rocksdb.compression.times.nanos ferrock_statistics_compression_times_seconds       nanoseconds, too
 //! ```
+//!
+//! The word goes wherever it stands: `rocksdb.rate.limiter.wait.micros.read` is `rate_limiter_wait_read_seconds`.
 //!
 //! A histogram has the ends of every other bucket as bounds, each two and a quarter times the one before, up to a
 //! thousand seconds or a gigabyte. The counts up to them are exact.
@@ -16,20 +19,33 @@ use ferrock_engine::statistics::{Histogram, HistogramData, Ticker};
 /// No bound is larger, in microseconds or bytes.
 const LAST_BOUND: u64 = 1_000_000_000;
 
-fn is_time(description: &str) -> bool {
-    description.starts_with("Microseconds")
+/// What a value is made seconds by, where it is a time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Plain,
+    Micros,
+    Nanos,
+}
+
+fn unit_of(description: &str) -> Unit {
+    match description.split_whitespace().next() {
+        Some("Microseconds") => Unit::Micros,
+        Some("Nanoseconds") => Unit::Nanos,
+        _ => Unit::Plain,
+    }
 }
 
 /// A name without the last word, where it says the unit that the metric does not have.
 fn name_of(rocksdb: &str, description: &str) -> String {
     let own = rocksdb.strip_prefix("rocksdb.").unwrap_or(rocksdb);
-    let own = if is_time(description) {
-        own.strip_suffix(".micros").or_else(|| own.strip_suffix("_micros")).unwrap_or(own)
-    } else {
-        own
+    let unit = unit_of(description);
+    let own = match unit {
+        Unit::Plain => own.to_owned(),
+        Unit::Micros => own.strip_suffix("_micros").unwrap_or(own).replacen(".micros", "", 1),
+        Unit::Nanos => own.replacen(".nanos", "", 1),
     };
     let letters = own.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' });
-    let unit = if is_time(description) { "_seconds" } else { "" };
+    let unit = if unit == Unit::Plain { "" } else { "_seconds" };
     format!("ferrock_statistics_{}{unit}", letters.collect::<String>())
 }
 
@@ -45,7 +61,8 @@ fn of_histogram(histogram: Histogram) -> Description {
 }
 
 fn in_seconds(description: &str) -> String {
-    description.strip_prefix("Microseconds").map_or_else(|| description.to_owned(), |rest| format!("Seconds{rest}"))
+    let rest = description.strip_prefix("Microseconds").or_else(|| description.strip_prefix("Nanoseconds"));
+    rest.map_or_else(|| description.to_owned(), |rest| format!("Seconds{rest}"))
 }
 
 /// Every metric of a database with statistics.
@@ -63,7 +80,7 @@ pub(crate) fn write(databases: &[&Metrics], page: &mut Page) {
         begin(page, &of_ticker(ticker));
         for (name, statistics) in with_statistics() {
             if let Some((_, value)) = statistics.tickers.iter().find(|(own, _)| *own == ticker) {
-                page.samples(name).add(&[], scaled(*value, is_time(ticker.description())));
+                page.samples(name).add(&[], scaled(*value, unit_of(ticker.description())));
             }
         }
     }
@@ -71,7 +88,7 @@ pub(crate) fn write(databases: &[&Metrics], page: &mut Page) {
         begin(page, &of_histogram(histogram));
         for (name, statistics) in with_statistics() {
             if let Some((_, data)) = statistics.histograms.iter().find(|(own, _)| *own == histogram) {
-                write_histogram(page, name, data, is_time(histogram.description()));
+                write_histogram(page, name, data, unit_of(histogram.description()));
             }
         }
     }
@@ -81,11 +98,23 @@ fn begin(page: &mut Page, description: &Description) {
     page.begin(&description.name, description.kind, description.labels, &description.help);
 }
 
-fn scaled(value: u64, is_time: bool) -> Value {
-    if is_time { seconds(value).into() } else { value.into() }
+fn scaled(value: u64, unit: Unit) -> Value {
+    match unit {
+        Unit::Plain => value.into(),
+        Unit::Micros => seconds(value).into(),
+        Unit::Nanos => (value as f64 / 1e9).into(),
+    }
 }
 
-fn write_histogram(page: &mut Page, database: &str, data: &HistogramData, is_time: bool) {
+fn bound_text(bound: u64, unit: Unit) -> String {
+    match unit {
+        Unit::Plain => bound.to_string(),
+        Unit::Micros => seconds(bound).to_string(),
+        Unit::Nanos => (bound as f64 / 1e9).to_string(),
+    }
+}
+
+fn write_histogram(page: &mut Page, database: &str, data: &HistogramData, unit: Unit) {
     let mut samples = page.samples(database);
     let mut buckets = data.buckets().peekable();
     let mut count = 0_u64;
@@ -94,12 +123,12 @@ fn write_histogram(page: &mut Page, database: &str, data: &HistogramData, is_tim
         while let Some((_, values)) = buckets.next_if(|(end, _)| end <= bound) {
             count += values;
         }
-        let text = if is_time { seconds(*bound).to_string() } else { bound.to_string() };
+        let text = bound_text(*bound, unit);
         samples.add_as("_bucket", &[], Some(&text), count.into());
     }
     count += buckets.map(|(_, values)| values).sum::<u64>();
     samples.add_as("_bucket", &[], Some("+Inf"), count.into());
-    samples.add_as("_sum", &[], None, scaled(data.sum(), is_time));
+    samples.add_as("_sum", &[], None, scaled(data.sum(), unit));
     samples.add_as("_count", &[], None, count.into());
 }
 
@@ -114,6 +143,9 @@ mod tests {
         assert_eq!(of(Ticker::StallMicros), "ferrock_statistics_stall_seconds_total");
         assert_eq!(of_histogram(Histogram::DbGet).name, "ferrock_statistics_db_get_seconds");
         assert_eq!(of_histogram(Histogram::WriteStall).name, "ferrock_statistics_db_write_stall_seconds");
+        assert_eq!(of(Ticker::MergeOperationTotalTime), "ferrock_statistics_merge_operation_time_seconds_total");
+        let waits = of_histogram(Histogram::RateLimiterWaitMicrosRead).name;
+        assert_eq!(waits, "ferrock_statistics_rate_limiter_wait_read_seconds");
         assert_eq!(of_histogram(Histogram::BytesPerRead).name, "ferrock_statistics_bytes_per_read");
     }
 
@@ -122,7 +154,7 @@ mod tests {
         let data: HistogramData = [1, 2, 3, 4, 5, 10, 11, 1_000_000, 5_000_000_000].into_iter().collect();
         let mut page = Page::default();
         page.begin("h", Kind::Histogram, &[], "H.");
-        write_histogram(&mut page, "d", &data, true);
+        write_histogram(&mut page, "d", &data, Unit::Micros);
         let text = page.into_text();
         for line in [
             "h_bucket{db=\"d\",le=\"0.000002\"} 2",

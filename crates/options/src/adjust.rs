@@ -125,6 +125,14 @@ impl ColumnFamilyOptions {
                 "not above 1 with atomic_flush, which flushes all families together".to_owned()
             });
         }
+        let is_universal = self.settings.compaction_style == CompactionStyle::Universal;
+        self.settings.cf_allow_ingest_behind |= db.allow_ingest_behind && is_universal;
+        if self.settings.reserves_last_level() {
+            let levels = self.settings.num_levels.max(3);
+            bring(&mut adjusted, "num_levels", &mut self.settings.num_levels, levels, || {
+                "below 3, with cf_allow_ingest_behind, which reserves the last one".to_owned()
+            });
+        }
         if self.cf_paths.is_empty() {
             self.cf_paths.clone_from(&db.db_paths);
         }

@@ -204,6 +204,12 @@ impl ColumnFamilySettings {
         self.preserve_internal_time_seconds.max(self.preclude_last_level_data_seconds)
     }
 
+    /// True when the last level is for files that are ingested behind.
+    #[doc(hidden)]
+    pub fn reserves_last_level(&self) -> bool {
+        self.cf_allow_ingest_behind && self.compaction_shape() == CompactionShape::Runs
+    }
+
     /// The shape of the style.
     #[doc(hidden)]
     pub fn compaction_shape(&self) -> CompactionShape {
@@ -332,12 +338,16 @@ option_table! {
         mutable read_triggered_compaction_threshold: f64 = 0.0;
         /// Check the order of files at every change of the tree.
         fixed force_consistency_checks: bool = true;
+        /// The last level is reserved for files that are ingested with `ingest_behind`: no compaction works on it, and
+        /// none drops what would hide their rows. For universal compaction, with 3 levels at least; on from the first
+        /// write of the family until the files are in. Families of other styles refuse it.
+        fixed cf_allow_ingest_behind: bool = false;
         /// Every table that is written is read again before it is installed, and its entries are compared with what
         /// was added. A table that differs fails its flush or compaction.
         mutable paranoid_file_checks: bool = false;
         /// How compactions verify what they wrote. Bits: 0, the checksums of all blocks; 1, every entry, as of
-        /// `paranoid_file_checks`; and 10 for compactions of this process, 11 for those of others, without which the
-        /// first two do nothing there. Bit 2 changes nothing: it wants checksums of whole files.
+        /// `paranoid_file_checks`; 2, the checksum of the whole file, with `file_checksum_gen_factory`; and 10 for
+        /// compactions of this process, 11 for those of others, without which the first ones do nothing there.
         mutable verify_output_flags: u32 = 0;
         /// The temperature that new tables are recorded with, a hint to the file system.
         mutable default_write_temperature: Temperature = Temperature::Unknown;
@@ -559,6 +569,9 @@ impl ColumnFamilyOptions {
         if self.blob_direct_write_partition_strategy.is_some() && !self.settings.enable_blob_direct_write {
             let name = "blob_direct_write_partition_strategy";
             all.push(format!("{name} has no effect without enable_blob_direct_write"));
+        }
+        if self.settings.cf_allow_ingest_behind && !self.settings.reserves_last_level() {
+            all.push("cf_allow_ingest_behind has no effect without universal compaction".to_owned());
         }
         all
     }

@@ -41,7 +41,7 @@ pub fn check_db(db: &DbOptions) -> Result<()> {
             "If memory mapped reads (allow_mmap_reads) are enabled then direct I/O reads (use_direct_reads) must be disabled.",
         ),
         (
-            db.allow_mmap_reads.is_on() && is_on("use_direct_io_for_compaction_reads"),
+            db.allow_mmap_reads.is_on() && db.use_direct_io_for_compaction_reads,
             UNSUPPORTED,
             "If memory mapped reads (allow_mmap_reads) are enabled then compaction-only direct I/O reads \
              (use_direct_io_for_compaction_reads) must be disabled.",
@@ -112,6 +112,14 @@ pub fn check_family(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> 
             db_is_on("unordered_write") && family.max_successive_merges > 0,
             INVALID,
             "max_successive_merges larger than 0 is currently inconsistent with unordered_write",
+        ),
+        (
+            (db.allow_ingest_behind || family.cf_allow_ingest_behind)
+                && family.compaction_style != CompactionStyle::Universal
+                && !family.is_from_file,
+            UNSUPPORTED,
+            "cf_allow_ingest_behind, and allow_ingest_behind of the database, need universal compaction: set \
+             compaction_style to kCompactionStyleUniversal, or leave the option off",
         ),
         (
             collects_blobs && !is_share(family.blob_garbage_collection_age_cutoff),

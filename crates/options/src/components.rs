@@ -2,6 +2,7 @@
 
 use crate::{CompactionService, EventListener, Logger, MemoryBudget, SstFileManager, WriteBufferManager};
 use ferrock_base::clock::{Clock, SystemClock};
+use ferrock_base::file_checksum::FileChecksumGenFactory;
 use ferrock_base::thread::{PriorityPools, Spawner, StdSpawner};
 use ferrock_statistics::Statistics;
 use ferrock_table::TableBlockCache;
@@ -40,6 +41,9 @@ pub struct Components {
     /// Counts what databases do; give the same one to several to count them together. Without one nothing is counted
     /// beyond what properties tell.
     pub statistics: Option<Arc<Statistics>>,
+    /// Makes the checksum of each table and blob file that is written, for the MANIFEST:
+    /// [`Crc32cFactory`](crate::Crc32cFactory), or one of the caller's own. Without one files have none.
+    pub file_checksum_gen_factory: Option<Arc<dyn FileChecksumGenFactory>>,
     /// Takes the lines of the LOG, in place of the file.
     pub info_log: Option<Arc<dyn Logger>>,
     /// Hears of flushes, compactions and errors.
@@ -74,6 +78,7 @@ impl fmt::Debug for Components {
             .field("sst_file_manager", &self.sst_file_manager)
             .field("rate_limiter", &self.rate_limiter.is_some())
             .field("statistics", &self.statistics)
+            .field("file_checksum_gen_factory", &self.file_checksum_gen_factory)
             .field("info_log", &self.info_log)
             .field("listeners", &self.listeners.len())
             .field("compaction_service", &self.compaction_service.as_ref().map(|service| service.name()))

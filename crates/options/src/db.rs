@@ -103,6 +103,11 @@ option_table! {
         mutable max_manifest_file_size: u64 = 1 << 30, 1..=u64::MAX;
         /// A MANIFEST may also grow to this many percent more than the compact one it began as.
         mutable max_manifest_space_amp_pct: i32 = 500, 0..=i32::MAX;
+        /// Read the MANIFEST back when the database is closed, and write a new one where it is damaged.
+        mutable verify_manifest_content_on_close: bool = false;
+        /// Bytes of space that a MANIFEST reserves ahead of its end, with `allow_fallocate`; 0 for none. What is not
+        /// written is given back when the file is closed.
+        mutable manifest_preallocation_size: usize = 4 << 20;
         /// Write the database's id into the MANIFEST.
         fixed write_dbid_to_manifest: bool = true;
         /// Write the database's id into the file IDENTITY.
@@ -120,6 +125,9 @@ option_table! {
         fixed use_direct_reads: bool = false;
         /// Flush and compact past the system's page cache.
         fixed use_direct_io_for_flush_and_compaction: bool = false;
+        /// Have compactions read their inputs past the system's page cache, through files of their own. It is for
+        /// databases whose other reads go through it.
+        fixed use_direct_io_for_compaction_reads: bool = false;
         /// Read tables through memory maps. Unsafe where files may be cut or changed: see [`MmapReads`].
         fixed allow_mmap_reads: MmapReads = MmapReads::OFF;
         /// Tell the system that table reads are random.
@@ -140,6 +148,8 @@ option_table! {
         mutable compaction_readahead_size: usize = 2 << 20;
         /// Bytes buffered in the process before a table being written goes to the system.
         mutable writable_file_max_buffer_size: u64 = 1 << 20, 4096..=(1 << 32);
+        /// Every family of universal compaction is opened with `cf_allow_ingest_behind`; RocksDB's older option.
+        fixed allow_ingest_behind: bool = false;
         /// Members of a write group insert into the memtable in parallel.
         fixed allow_concurrent_memtable_write: bool = true;
         /// Bytes that a write group may hold.
@@ -162,6 +172,13 @@ option_table! {
         /// 1. Where a family has an age of less than five times as long, the looks are a fifth of it apart. At the
         /// default there are none where all ages are 30 days, the default of `ttl`, or more.
         mutable max_compaction_trigger_wakeup_seconds: u64 = 43200;
+        /// Milliseconds between two catch-ups of a follower (`Db::open_as_follower`) by its own thread; 0 counts as 1.
+        fixed follower_refresh_catchup_period_ms: u64 = 10_000;
+        /// How often such a catch-up is tried until one succeeds; 0: never, and only `Db::try_catch_up_with_primary`
+        /// catches up.
+        fixed follower_catchup_retry_count: u64 = 10;
+        /// Milliseconds between two of these attempts.
+        fixed follower_catchup_retry_wait_ms: u64 = 100;
     }
 }
 

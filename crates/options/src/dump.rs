@@ -13,6 +13,7 @@
 
 use super::passthrough::{self, DefaultText, Passthrough};
 use super::{ColumnFamilyOptions, ColumnFamilySettings, DbOptions, DbSettings};
+use ferrock_base::file_checksum::UNKNOWN_FUNCTION;
 use ferrock_base::option_table::{OptionInfo, OptionValue};
 use ferrock_format::options_file::RocksDbVersion;
 use ferrock_format::options_file::value::{NULL_OBJECT, parse_struct};
@@ -49,6 +50,8 @@ pub fn db_lines(options: &DbOptions) -> Vec<String> {
     ] {
         lines.push(format!("Options.{name}: {}", if is_there { "of the caller" } else { "(nil)" }));
     }
+    let checksums = components.file_checksum_gen_factory.as_ref().map_or(UNKNOWN_FUNCTION, |factory| factory.name());
+    lines.push(format!("Options.file_checksum_gen_factory: {checksums}"));
     lines.push("Options.statistics: (nil)".to_owned());
     let row_cache = if components.row_cache.is_some() { "of the caller" } else { "None" };
     lines.push(format!("Options.row_cache: {row_cache}"));

@@ -33,7 +33,8 @@ pub struct IngestExternalFileOptions {
     pub verify_checksums_before_ingest: bool,
     /// Bytes to read at a time for that; 0 (default): as the reader chooses.
     pub verify_checksums_readahead_size: usize,
-    /// Without effect: there are no checksums of whole files to compare (default true).
+    /// Checksums of whole files that the caller gives are compared with those of the files (default true); else the
+    /// MANIFEST gets them as they are. Without given ones it changes nothing.
     pub verify_file_checksum: bool,
     /// A file that would not come into the last level fails the call with `TryAgain`.
     pub fail_if_not_bottommost_level: bool,

@@ -72,6 +72,9 @@ pub use ferrock_base::compaction_filter::{
     CompactionFilter, CompactionFilterFactory, FilterContext, FilterDecision, FilterFactoryContext,
     TableFileCreationReason,
 };
+pub use ferrock_base::file_checksum::{
+    Crc32cFactory, FileChecksumContext, FileChecksumGenFactory, FileChecksumGenerator,
+};
 pub use ferrock_base::merge::MergeOperator;
 pub use ferrock_base::option_table::{OptionInfo, OptionValue};
 pub use ferrock_base::prefix::PrefixExtractor;
@@ -105,7 +108,7 @@ pub use listener::{
     BlobFileCreationInfo, BlobFileGarbageInfo, ColumnFamilyHandleInfo, CompactionFileInfo, CompactionJobInfo,
     CompactionJobStats, CompactionReason, EventListener, ExternalFileIngestionInfo, FileCreationBriefInfo,
     FileDeletionInfo, FileOperationInfo, FileOperationType, FlushJobInfo, FlushReason, IoErrorInfo, ManualFlushInfo,
-    MemTableInfo, SubcompactionJobInfo, TableFileCreationInfo, WriteStallCondition, WriteStallInfo,
+    MemTableInfo, SubcompactionJobInfo, TableFileCreationInfo, WaitCause, WriteStallCondition, WriteStallInfo,
 };
 pub use logger::{Logger, StderrLogger};
 #[doc(hidden)]

@@ -95,8 +95,8 @@ pub enum BlobGarbageCollectionPolicy {
 pub struct CompactRangeOptions {
     /// Move the deepest level's tables to another level, as RocksDB does.
     pub change_level: bool,
-    /// That level, with `change_level`, above or below; the levels between have to be empty, and level 0 takes one table
-    /// at most. `None`: the highest level but 0 that is large enough, with empty levels between.
+    /// That level, with `change_level`, above or below; the levels between have to be empty, and level 0 takes one
+    /// table at most. `None`: the highest level but 0 that is large enough, with empty levels between.
     pub target_level: Option<usize>,
     /// Entry of `cf_paths` or `db_paths` that the result goes to; the first by default, as in RocksDB.
     pub target_path_id: u32,

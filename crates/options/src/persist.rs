@@ -7,6 +7,7 @@
 use super::passthrough::{self, DefaultText, Passthrough};
 use super::{ColumnFamilyOptions, ColumnFamilySettings, DbOptions};
 use ferrock_base::compaction_filter;
+use ferrock_base::file_checksum;
 use ferrock_base::merge;
 use ferrock_base::option_table::{OptionInfo, OptionValue as _};
 use ferrock_base::prefix::PrefixExtractor;
@@ -14,7 +15,7 @@ use ferrock_base::sst_partitioner;
 use ferrock_base::{Comparator, Result};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::filter::FilterPolicy;
-use ferrock_format::options_file::value::{escape, format_struct, parse_struct, unescape};
+use ferrock_format::options_file::value::{NULL_OBJECT, escape, format_struct, parse_struct, unescape};
 use ferrock_format::options_file::{
     ColumnFamilySection, OptionScope, OptionsFile, RocksDbVersion, Section, TableSection, Version, is_deprecated,
 };
@@ -35,6 +36,9 @@ const COMPONENTS: &[&str] = &[
     "sst_partitioner_factory",
     "table_factory",
 ];
+
+/// Those of the database.
+const DB_COMPONENTS: &[&str] = &["file_checksum_gen_factory"];
 
 /// Options read from an OPTIONS file.
 #[derive(Clone, Debug, Default)]
@@ -95,6 +99,9 @@ pub fn from_file(file: &OptionsFile) -> LoadedOptions {
         let value =
             if TEXTS.contains(&&statement.name[..]) { unescape(&statement.value) } else { statement.value.clone() };
         let (name, value) = (&statement.name[..], &value[..]);
+        if take_db_component(&mut loaded.db, notes, name, value) {
+            continue;
+        }
         let settings = &mut loaded.db.settings;
         take(
             notes,
@@ -131,7 +138,7 @@ fn unknown_names(file: &OptionsFile) -> Vec<String> {
             }
         }
     };
-    add(&file.db, OptionScope::Db, super::DbSettings::TABLE, passthrough::DB_OPTIONS, &[]);
+    add(&file.db, OptionScope::Db, super::DbSettings::TABLE, passthrough::DB_OPTIONS, DB_COMPONENTS);
     for family in &file.column_families {
         let table = ColumnFamilySettings::TABLE;
         add(&family.options, OptionScope::ColumnFamily, table, passthrough::COLUMN_FAMILY_OPTIONS, COMPONENTS);
@@ -172,7 +179,8 @@ fn take_fields(notes: &mut Vec<String>, place: &str, name: &str, value: &str, se
 }
 
 fn report(notes: &mut Vec<String>, place: &str, scope: OptionScope, kept: &Passthrough, table: &[DefaultText]) {
-    let is_said = |name: &str| is_deprecated(scope, name) || COMPONENTS.contains(&name);
+    let is_said =
+        |name: &str| is_deprecated(scope, name) || COMPONENTS.contains(&name) || DB_COMPONENTS.contains(&name);
     for (name, value) in kept.iter().filter(|(name, _)| !is_said(name)) {
         let known = if table.iter().any(|(known, _)| *known == name) { "has no effect" } else { "is not known" };
         notes.push(format!("{place}: {name} = {value} {known}; it is kept in the OPTIONS file"));
@@ -231,6 +239,21 @@ fn family_from(section: &ColumnFamilySection, notes: &mut Vec<String>) -> Column
     notes.extend(options.without_effect().iter().map(|option| format!("{place}: {option}")));
     notes.extend(options.unsupported().iter().map(|option| format!("{place}: {option}")));
     options
+}
+
+/// Sets an option of the database that names an object; false if `name` is not such an option.
+fn take_db_component(db: &mut DbOptions, notes: &mut Vec<String>, name: &str, value: &str) -> bool {
+    if name != "file_checksum_gen_factory" {
+        return false;
+    }
+    match file_checksum::built_in(value) {
+        Ok(factory) => db.components.file_checksum_gen_factory = factory,
+        Err(error) => {
+            notes.push(format!("database: {}; files that are written have no checksum", error.message()));
+            db.passthrough.keep(&[], name, value);
+        }
+    }
+    true
 }
 
 /// Sets an option that names an object; false if `name` is not such an option.
@@ -328,6 +351,9 @@ pub fn to_file(db: &DbOptions, families: &[(String, ColumnFamilyOptions)]) -> Op
         ..OptionsFile::default()
     };
     push_table(&mut file.db, super::DbSettings::TABLE, |name| db.settings.get(name));
+    let factory = db.components.file_checksum_gen_factory.as_ref().map(|factory| factory.name().to_owned());
+    let factory = factory.or_else(|| db.passthrough.get(&[], "file_checksum_gen_factory"));
+    file.db.push("file_checksum_gen_factory", factory.unwrap_or_else(|| NULL_OBJECT.to_owned()));
     push_kept(&mut file.db, &db.passthrough, &[passthrough::DB_OPTIONS]);
     for statement in file.db.statements.iter_mut().filter(|statement| TEXTS.contains(&&statement.name[..])) {
         statement.value = escape(&statement.value);
@@ -406,7 +432,9 @@ fn push_kept(section: &mut Section, kept: &Passthrough, tables: &[&[DefaultText]
     }
     // Names that no release up to ours knows would make RocksDB refuse the file: they are kept as comments.
     let is_known = |name: &str| {
-        COMPONENTS.contains(&name) || tables.iter().any(|table| table.iter().any(|(known, _)| *known == name))
+        COMPONENTS.contains(&name)
+            || DB_COMPONENTS.contains(&name)
+            || tables.iter().any(|table| table.iter().any(|(known, _)| *known == name))
     };
     for (name, value) in kept.iter().filter(|(name, _)| !is_known(name)) {
         section.push_extension(name, value);

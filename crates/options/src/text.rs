@@ -9,7 +9,7 @@ use super::{ColumnFamilyOptions, DbOptions, MemTableFactory, MemoryBudget};
 use ferrock_base::merge;
 use ferrock_base::option_table::{OptionValue, parse_integer};
 use ferrock_base::prefix::PrefixExtractor;
-use ferrock_base::{Comparator, Error, Result, compaction_filter, sst_partitioner};
+use ferrock_base::{Comparator, Error, Result, compaction_filter, file_checksum, sst_partitioner};
 use ferrock_cache::CacheOptions;
 use ferrock_format::filter::FilterPolicy;
 use ferrock_format::options_file::value::{NULL_OBJECT, parse_struct};
@@ -42,7 +42,7 @@ pub fn apply_text(db: &mut DbOptions, family: &mut ColumnFamilyOptions, text: &s
             return Err(not_recognized(name));
         }
         let is_known = set_component(family, name, value)?
-            || set_memory_budget(db, name, value)?
+            || set_db_component(db, name, value)?
             || db.settings.set(name, value)?
             || family.settings.set(name, value)?
             || db.passthrough.set(passthrough::DB_OPTIONS, name, value)?
@@ -202,13 +202,16 @@ fn set_component(family: &mut ColumnFamilyOptions, name: &str, value: &str) -> R
     Ok(true)
 }
 
-/// `memory_budget` as bytes; 0 or `nullptr` for none.
-fn set_memory_budget(db: &mut DbOptions, name: &str, value: &str) -> Result<bool> {
-    if name != "memory_budget" {
-        return Ok(false);
+/// `memory_budget` as bytes, 0 or `nullptr` for none, and what makes checksums of files.
+fn set_db_component(db: &mut DbOptions, name: &str, value: &str) -> Result<bool> {
+    match name {
+        "memory_budget" => {
+            let bytes = if value == NULL_OBJECT { 0 } else { memory_budget_bytes(value)? };
+            db.components.memory_budget = (bytes > 0).then(|| MemoryBudget::new(bytes));
+        }
+        "file_checksum_gen_factory" => db.components.file_checksum_gen_factory = file_checksum::built_in(value)?,
+        _ => return Ok(false),
     }
-    let bytes = if value == NULL_OBJECT { 0 } else { memory_budget_bytes(value)? };
-    db.components.memory_budget = (bytes > 0).then(|| MemoryBudget::new(bytes));
     Ok(true)
 }
 

@@ -148,10 +148,16 @@ impl WriteBufferManager {
         }
     }
 
+    /// Where writes wait; `None` where they never do.
+    #[doc(hidden)]
+    pub fn stops_at(&self) -> Option<usize> {
+        (self.allow_stall.load(Ordering::Relaxed) && self.enabled()).then(|| self.stall_size())
+    }
+
     /// True when writes are to wait.
     #[doc(hidden)]
     pub fn should_stall(&self) -> bool {
-        self.allow_stall.load(Ordering::Relaxed) && self.enabled() && self.memory_usage() >= self.stall_size()
+        self.stops_at().is_some_and(|size| self.memory_usage() >= size)
     }
 
     /// Waits for memory to be freed, for a while.

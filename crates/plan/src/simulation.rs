@@ -364,6 +364,7 @@ impl<'a> Simulation<'a> {
                 running: &self.running,
                 bottommost_threshold: SequenceNumber(0),
                 earliest_snapshot: MAX_SEQUENCE_NUMBER,
+                readable: None,
                 now_secs: self.now_secs(),
                 early_secs: 0,
             };

@@ -22,7 +22,7 @@ use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::properties::TableProperties;
 use ferrock_format::version_edit::NewFile;
 use ferrock_tree::blob::for_each_reference;
-use ferrock_vfs::FileSystem;
+use ferrock_vfs::{FileSystem, IoActivity};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -378,7 +378,7 @@ impl<'a> Examiner<'a> {
         let tombstones = tables::tombstones(&table);
         let points = counter.span.entries;
         counter.span.add_tombstones(&family.order, &tombstones);
-        if let Err(error) = table.verify_checksums(0)
+        if let Err(error) = table.verify_checksums(0, IoActivity::Unknown)
             && counter.findings.is_empty()
             && report.findings.is_empty()
         {

@@ -62,4 +62,4 @@ mod tables;
 pub use examine::{Examination, ExaminationProgress};
 pub use repair::{Repair, RepairReport};
 pub use report::{FileReport, Finding, KeyRange, Problem, Remedy, Report, Use};
-pub use surgery::{FamilyFiles, Surgery, TableOfFamily};
+pub use surgery::{BlobOfFamily, FamilyFiles, Surgery, TableOfFamily};

@@ -19,6 +19,7 @@ use crate::examine::{Examination, ExaminationProgress};
 use crate::facts::{Facts, FamilyFacts, TableFacts};
 use crate::report::Report;
 use crate::salvage::{Salvage, largest_sequence};
+use ferrock_base::file_checksum::{FileChecksum, generator_for};
 use ferrock_base::random::Random;
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
 use ferrock_engine::{ColumnFamilyDescriptor, ColumnFamilyOptions, DbOptions};
@@ -28,7 +29,7 @@ use ferrock_format::unique_id::UniqueId;
 use ferrock_format::version_edit::{BlobFileAddition, BlobFileGarbage, ColumnFamilyChange, NewFile, VersionEdit};
 use ferrock_format::{current_file, file_name};
 use ferrock_tree::places::is_same;
-use ferrock_vfs::{FileSystem, WritableOptions, copy_file, read_file, write_file_atomically};
+use ferrock_vfs::{FileSystem, WritableOptions, copy_file, read_file, sum_of_file, write_file_atomically};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -343,7 +344,7 @@ impl Job<'_> {
             });
             let (blob_file_additions, blob_file_garbages) = self.blob_records(facts);
             records.push(VersionEdit {
-                new_files: new_files(facts),
+                new_files: new_files(facts, &|path| self.checksum_of(path)),
                 blob_file_additions,
                 blob_file_garbages,
                 log_number: Some(next_file_number),
@@ -357,6 +358,22 @@ impl Job<'_> {
             });
         }
         records
+    }
+
+    /// The checksum of a file that stays, or was written, and that the MANIFEST said none of; `None` where the database
+    /// makes none, or the file cannot be read, which its next reader tells.
+    fn checksum_of(&self, path: &Path) -> Option<FileChecksum> {
+        let subject = &self.facts.subject;
+        let generator = generator_for(subject.db.components.file_checksum_gen_factory.as_ref(), path)?;
+        sum_of_file(&*subject.files, path, generator, &|_| Ok(())).ok()
+    }
+
+    /// Where a blob file is that the repaired database has.
+    fn place_of_blob(&self, number: FileNumber) -> Option<PathBuf> {
+        match self.copy {
+            Some(copy) => Some(copy.join(file_name::blob(number))),
+            None => self.facts.subject.blobs.get(&number).map(|present| present.path.clone()),
+        }
     }
 
     /// The blob files that the tables of a family refer to; what they do not refer to is garbage.
@@ -379,6 +396,8 @@ impl Job<'_> {
                     ..BlobFileAddition::default()
                 },
             };
+            let checksum = addition.checksum().or_else(|| self.checksum_of(&self.place_of_blob(number)?));
+            let addition = addition.with_checksum(checksum);
             let garbage = BlobFileGarbage {
                 number,
                 garbage_blob_count: addition.total_blob_count.saturating_sub(count),
@@ -445,7 +464,7 @@ fn referenced(families: &BTreeMap<u32, FamilyFacts>) -> BTreeSet<FileNumber> {
 }
 
 /// The records of a family's tables.
-fn new_files(family: &FamilyFacts) -> Vec<NewFile> {
+fn new_files(family: &FamilyFacts, checksum_of: &dyn Fn(&Path) -> Option<FileChecksum>) -> Vec<NewFile> {
     let mut tables: Vec<&TableFacts> = family.tables.iter().collect();
     tables.sort_by_key(|table| (table.span.sequences.map(|(_, largest)| largest), table.number));
     let recorded = || tables.iter().filter_map(|table| table.recorded.as_ref()).filter(|_| family.trusts_levels);
@@ -482,6 +501,7 @@ fn new_files(family: &FamilyFacts) -> Vec<NewFile> {
             file.path_id = 0;
         }
         file.oldest_blob_file_number = table.references.keys().next().copied();
+        file.checksum = file.recorded_checksum().or_else(|| checksum_of(&table.present.path));
         files.push(file);
     }
     files

@@ -69,6 +69,8 @@ impl Subject {
                 if db.db_paths.is_empty() {
                     db.db_paths = loaded.db.db_paths;
                 }
+                let factory = &mut db.components.file_checksum_gen_factory;
+                *factory = factory.take().or(loaded.db.components.file_checksum_gen_factory);
             }
             Ok(None) => {}
             Err(error) => options_error = Some(error),

@@ -10,6 +10,7 @@
 //! - Logs stay in force: a change releases none.
 //! - Files that a change takes out of the tree stay in the directory; the next open removes them.
 
+use ferrock_base::file_checksum::FileChecksum;
 use ferrock_base::{Comparator, Error, ErrorKind, FileNumber, Result};
 use ferrock_engine::options::load_latest;
 use ferrock_engine::{ColumnFamilyOptions, DbOptions};
@@ -17,7 +18,7 @@ use ferrock_format::file_name;
 use ferrock_format::version_edit::{NewFile, VersionEdit};
 use ferrock_tree::places::FilePlaces;
 use ferrock_tree::version::version_set::{RecoverMode, list_column_families};
-use ferrock_tree::version::{FamilyToOpen, VersionSet};
+use ferrock_tree::version::{BlobFileMetadata, FamilyToOpen, VersionSet};
 use ferrock_vfs::{FileLock, FileSystem};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,8 +35,19 @@ pub struct TableOfFamily {
     pub level: usize,
     /// Where it is.
     pub path: PathBuf,
-    /// The name of the checksum of the whole file, and its bytes; `None`: none was recorded.
-    pub checksum: Option<(String, Vec<u8>)>,
+    /// The checksum of the whole file; `None`: none was recorded.
+    pub checksum: Option<FileChecksum>,
+}
+
+/// A blob file of a [`FamilyFiles`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlobOfFamily {
+    /// Its number.
+    pub number: FileNumber,
+    /// Where it is.
+    pub path: PathBuf,
+    /// The checksum of the whole file; `None`: none was recorded.
+    pub checksum: Option<FileChecksum>,
 }
 
 /// The files of a family, as the MANIFEST says.
@@ -48,7 +60,7 @@ pub struct FamilyFiles {
     /// Its tables, level by level: newest first in level 0, and in the order of keys below.
     pub tables: Vec<TableOfFamily>,
     /// Its blob files, by number.
-    pub blob_files: Vec<PathBuf>,
+    pub blob_files: Vec<BlobOfFamily>,
 }
 
 impl FamilyFiles {
@@ -151,17 +163,21 @@ impl Surgery {
                 number: file.number,
                 level,
                 path: paths.directory(file.path_id).join(file_name::table(file.number)),
-                checksum: file.checksum.as_ref().map(|sum| (sum.function_name.clone(), sum.value.clone())),
+                checksum: file.recorded_checksum(),
             };
             let tables: Vec<TableOfFamily> = view.current.files().map(table).collect();
-            let blob = |number: &FileNumber| paths.directory(0).join(file_name::blob(*number));
+            let blob = |(number, file): (&FileNumber, &Arc<BlobFileMetadata>)| BlobOfFamily {
+                number: *number,
+                path: paths.directory(0).join(file_name::blob(*number)),
+                checksum: file.addition.checksum(),
+            };
             let of_options =
                 self.num_levels.iter().find(|(name, _)| *name == view.name).map_or(0, |(_, levels)| *levels);
             let mut family = FamilyFiles {
                 name: view.name,
                 num_levels: of_options,
                 tables,
-                blob_files: view.current.blob_files().keys().map(blob).collect(),
+                blob_files: view.current.blob_files().iter().map(blob).collect(),
             };
             family.num_levels = family.num_levels.max(family.levels_in_use());
             families.push(family);

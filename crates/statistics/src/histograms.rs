@@ -28,21 +28,23 @@ measures! {
             "Microseconds of reading and decoding a block for a compaction, or of finding it in what was read ahead.",
         ReadBlockGetMicros "rocksdb.read.block.get.micros" counts
             "Microseconds of reading and decoding a block for a reader.",
-        WriteRawBlockMicros "rocksdb.write.raw.block.micros" zero "not counted",
+        WriteRawBlockMicros "rocksdb.write.raw.block.micros" counts "Microseconds of writing a block of a table.",
         NumFilesInSingleCompaction "rocksdb.numfiles.in.singlecompaction" counts "Tables that a compaction read.",
         DbSeek "rocksdb.db.seek.micros" counts "Microseconds of a seek.",
         WriteStall "rocksdb.db.write.stall" counts "Microseconds of a delay or a stop of writers.",
         SstReadMicros "rocksdb.sst.read.micros" counts "Microseconds of a read of a table.",
         FileReadFlushMicros "rocksdb.file.read.flush.micros" counts "Microseconds of a read of a table that a flush checks.",
         FileReadCompactionMicros "rocksdb.file.read.compaction.micros" counts "Microseconds of a read of a table by a compaction.",
-        FileReadDbOpenMicros "rocksdb.file.read.db.open.micros" zero "not counted",
+        FileReadDbOpenMicros "rocksdb.file.read.db.open.micros" counts
+            "Microseconds of a read of a table that is opened with its database.",
         FileReadGetMicros "rocksdb.file.read.get.micros" counts "Microseconds of a read of a table by a lookup.",
         FileReadMultigetMicros "rocksdb.file.read.multiget.micros" zero
             "the reads of a batch are made together: `rocksdb.multiget.io.batch.size` counts them",
         FileReadDbIteratorMicros "rocksdb.file.read.db.iterator.micros" counts "Microseconds of a read of a table by a scan.",
         FileReadVerifyDbChecksumMicros "rocksdb.file.read.verify.db.checksum.micros" counts
             "Microseconds of a read of a table whose blocks are verified.",
-        FileReadVerifyFileChecksumsMicros "rocksdb.file.read.verify.file.checksums.micros" zero "not counted",
+        FileReadVerifyFileChecksumsMicros "rocksdb.file.read.verify.file.checksums.micros" zero
+            "there is no such function",
         SstWriteMicros "rocksdb.sst.write.micros" counts "Microseconds of a write into a table.",
         FileWriteFlushMicros "rocksdb.file.write.flush.micros" counts "Microseconds of a write into a table or blob file by a flush.",
         FileWriteCompactionMicros "rocksdb.file.write.compaction.micros" counts "Microseconds of a write into a table or blob file by a compaction.",
@@ -52,8 +54,9 @@ measures! {
         BytesPerRead "rocksdb.bytes.per.read" counts "Bytes of the value of a lookup; 0 without one.",
         BytesPerWrite "rocksdb.bytes.per.write" counts "Bytes of a batch.",
         BytesPerMultiget "rocksdb.bytes.per.multiget" counts "Bytes of all values of a batch of lookups.",
-        CompressionTimesNanos "rocksdb.compression.times.nanos" zero "not counted",
-        DecompressionTimesNanos "rocksdb.decompression.times.nanos" zero "not counted",
+        CompressionTimesNanos "rocksdb.compression.times.nanos" counts "Nanoseconds of compressing a block of a table.",
+        DecompressionTimesNanos "rocksdb.decompression.times.nanos" counts
+            "Nanoseconds of decompressing a block of a table.",
         ReadNumMergeOperands "rocksdb.read.num.merge_operands" counts "Operands that a lookup merged.",
         BlobDbKeySize "rocksdb.blobdb.key.size" zero "of the stacked BlobDB, which blob files replace",
         BlobDbValueSize "rocksdb.blobdb.value.size" zero "of the stacked BlobDB, which blob files replace",
@@ -67,8 +70,10 @@ measures! {
         BlobDbBlobFileWriteMicros "rocksdb.blobdb.blob.file.write.micros" counts "Microseconds of a write into a blob file by a job.",
         BlobDbBlobFileReadMicros "rocksdb.blobdb.blob.file.read.micros" counts "Microseconds of a read of a blob file for a value.",
         BlobDbBlobFileSyncMicros "rocksdb.blobdb.blob.file.sync.micros" counts "Microseconds of a sync of a blob file by a job.",
-        BlobDbCompressionMicros "rocksdb.blobdb.compression.micros" zero "not counted",
-        BlobDbDecompressionMicros "rocksdb.blobdb.decompression.micros" zero "not counted",
+        BlobDbCompressionMicros "rocksdb.blobdb.compression.micros" counts
+            "Microseconds of compressing a value for a blob file, by a job.",
+        BlobDbDecompressionMicros "rocksdb.blobdb.decompression.micros" counts
+            "Microseconds of decompressing a value of a blob file.",
         FlushTime "rocksdb.db.flush.micros" counts "Microseconds of a flush.",
         SstBatchSize "rocksdb.sst.batch.size" zero
             "keys of a batch go through their tables one by one, in rounds of reads",
@@ -112,8 +117,10 @@ measures! {
             "Microseconds to read files from outside and to bring them into the database.",
         IngestExternalFileRunTime "rocksdb.ingest.external.file.run.micros" counts
             "Microseconds to make files from outside part of the tree.",
-        RateLimiterWaitMicrosRead "rocksdb.rate.limiter.wait.micros.read" zero "not counted",
-        RateLimiterWaitMicrosWrite "rocksdb.rate.limiter.wait.micros.write" zero "not counted",
+        RateLimiterWaitMicrosRead "rocksdb.rate.limiter.wait.micros.read" counts
+            "Microseconds of a read that waited for the rate limiter.",
+        RateLimiterWaitMicrosWrite "rocksdb.rate.limiter.wait.micros.write" counts
+            "Microseconds of a write that waited for the rate limiter.",
         FlushMemtableMemoryBytes "rocksdb.flush.memtable.memory.bytes" counts "Memory of the memtables of a flush.",
         FlushMemtableTotalDataSize "rocksdb.flush.memtable.total.data.size.bytes" counts
             "Bytes of keys and values of the memtables of a flush.",

@@ -16,7 +16,8 @@
 //! | `shared_histogram.rs` | a histogram by itself |
 //! | `snapshot.rs` | what a database had counted at one moment |
 //! | `level.rs` | what is counted |
-//! | `perf.rs` | the counters of a thread |
+//! | `perf.rs`, `perf_levels.rs` | the counters of a thread, and those by the level of the tree |
+//! | `timers.rs` | how long something takes |
 //!
 //! A count that is added by one thread is seen by another at once or a little later; none is lost. A reset keeps what
 //! there was as a base that is taken off, so that it waits for no thread that counts.
@@ -27,20 +28,24 @@ mod histograms;
 mod level;
 mod measures;
 mod perf;
+mod perf_levels;
 mod perf_metrics;
 mod recorder;
 mod shared_histogram;
 mod snapshot;
 mod statistics;
 mod tickers;
+mod timers;
 
 pub use histogram_data::HistogramData;
 pub use histograms::Histogram;
 pub use level::StatsLevel;
 pub use perf::{PerfContext, PerfLevel, PerfRecorder, ThreadState};
+pub use perf_levels::LevelMetric;
 pub use perf_metrics::PerfMetric;
 pub use recorder::Recorder;
 pub use shared_histogram::SharedHistogram;
 pub use snapshot::StatisticsSnapshot;
 pub use statistics::Statistics;
 pub use tickers::Ticker;
+pub use timers::{MeasureTimer, PerfTimer};

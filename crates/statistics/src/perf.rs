@@ -2,13 +2,15 @@
 //!
 //! ```text
 //! thread   [word: ordinal, stripe, level] [sum 0 .. sum 119]     no other thread reads or writes them
+//!          [sums by the level of the tree: perf_levels.rs]
 //! ```
 //!
 //! An operation asks once for the word, which it needs for its ordinal anyway, and goes on as if nothing were counted
 //! where the level says so. RocksDB's default level counts; that of this crate does not, so that a program that never
 //! asks pays nothing.
 
-use crate::PerfMetric;
+use crate::perf_levels::{self, LevelSums};
+use crate::{LevelMetric, PerfMetric};
 use ferrock_base::stripe::{Stripe, ThreadWord};
 use std::cell::Cell;
 use std::fmt::Write as _;
@@ -29,7 +31,7 @@ pub enum PerfLevel {
     EnableWait = 3,
     /// Other times.
     EnableTimeExceptForMutex = 4,
-    /// The same, and times of the processor of what the thread does to files.
+    /// The same, and times of the processor.
     EnableTimeAndCpuTimeExceptForMutex = 5,
     /// The same: no time is spent waiting for a mutex of the whole database.
     EnableTime = 6,
@@ -105,13 +107,19 @@ impl ThreadState {
     #[must_use]
     pub fn perf(self) -> Option<PerfRecorder> {
         let level = self.0.level();
-        (level >= PerfLevel::EnableCount as u8).then_some(PerfRecorder(level))
+        let by_level = self.0.counts_by_level();
+        (level >= PerfLevel::EnableCount as u8).then_some(PerfRecorder { level, by_level })
     }
 }
 
 /// Adds to the sums of the thread that made it.
 #[derive(Clone, Copy, Debug)]
-pub struct PerfRecorder(u8);
+pub struct PerfRecorder {
+    /// A [`PerfLevel`].
+    level: u8,
+    /// Also by the level of the tree.
+    by_level: bool,
+}
 
 impl PerfRecorder {
     /// That of the thread that calls; `None` where its level counts nothing.
@@ -132,14 +140,42 @@ impl PerfRecorder {
     #[inline]
     #[must_use]
     pub fn is_timing(self) -> bool {
-        self.0 >= PerfLevel::EnableTimeExceptForMutex as u8
+        self.level >= PerfLevel::EnableTimeExceptForMutex as u8
+    }
+
+    /// True when times of the processor are counted.
+    #[inline]
+    #[must_use]
+    pub fn is_timing_processor(self) -> bool {
+        self.level >= PerfLevel::EnableTimeAndCpuTimeExceptForMutex as u8
     }
 
     /// True when times of waiting are counted.
     #[inline]
     #[must_use]
     pub fn is_timing_waits(self) -> bool {
-        self.0 >= PerfLevel::EnableWait as u8
+        self.level >= PerfLevel::EnableWait as u8
+    }
+
+    /// True when something is also counted by the level of the tree.
+    #[inline]
+    #[must_use]
+    pub fn counts_by_level(self) -> bool {
+        self.by_level
+    }
+
+    /// Adds to a sum of a level of the tree, where those are counted.
+    #[inline]
+    pub fn add_of_level(self, level: usize, metric: LevelMetric, amount: u64) {
+        if self.by_level {
+            perf_levels::add(level, metric, amount);
+        }
+    }
+
+    /// One of the sums of the thread.
+    #[must_use]
+    pub fn sum(self, metric: PerfMetric) -> u64 {
+        SUMS.with(|sums| sums[metric as usize].get())
     }
 
     /// Adds to a sum.
@@ -176,24 +212,54 @@ impl PerfRecorder {
 /// assert_eq!(context.report(true), "get_read_bytes = 100");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PerfContext(Box<[u64; METRICS]>);
+pub struct PerfContext {
+    sums: Box<[u64; METRICS]>,
+    levels: LevelSums,
+}
 
 impl PerfContext {
     /// The sums of the thread that calls.
     #[must_use]
     pub fn of_thread() -> Self {
-        SUMS.with(|sums| Self(Box::new(std::array::from_fn(|metric| sums[metric].get()))))
+        let sums = SUMS.with(|sums| Box::new(std::array::from_fn(|metric| sums[metric].get())));
+        Self { sums, levels: perf_levels::of_thread() }
     }
 
     /// Sets the sums of the thread that calls to 0.
     pub fn reset_thread() {
         SUMS.with(|sums| sums.iter().for_each(|sum| sum.set(0)));
+        perf_levels::reset_thread();
+    }
+
+    /// From now on the thread that calls counts [some sums](LevelMetric) by the level of the tree, too, or does not any
+    /// more; what was counted stays. RocksDB's `EnablePerLevelPerfContext`.
+    ///
+    /// ```
+    /// use ferrock_statistics::{LevelMetric, PerfContext, PerfLevel, PerfRecorder};
+    ///
+    /// PerfLevel::EnableCount.set_of_thread();
+    /// PerfContext::count_by_level(true);
+    /// if let Some(recorder) = PerfRecorder::of_thread() {
+    ///     recorder.add_of_level(2, LevelMetric::BlockCacheHitCount, 5); // as a lookup does
+    /// }
+    /// let context = PerfContext::of_thread();
+    /// assert_eq!(context.get_of_level(2, LevelMetric::BlockCacheHitCount), 5);
+    /// assert_eq!(context.report(true), "block_cache_hit_count = 5@level2");
+    /// ```
+    pub fn count_by_level(counts: bool) {
+        ThreadWord::set_counts_by_level(counts);
+    }
+
+    /// One of the sums of a level of the tree, from 0 on.
+    #[must_use]
+    pub fn get_of_level(&self, level: usize, metric: LevelMetric) -> u64 {
+        self.levels.get(level).map_or(0, |sums| sums[metric as usize])
     }
 
     /// One of the sums.
     #[must_use]
     pub fn get(&self, metric: PerfMetric) -> u64 {
-        self.0[metric as usize]
+        self.sums[metric as usize]
     }
 
     /// RocksDB's text: `name = value` of each, with commas between.
@@ -204,6 +270,7 @@ impl PerfContext {
             let comma = if out.is_empty() { "" } else { ", " };
             let _ = write!(out, "{comma}{} = {}", metric.name(), self.get(*metric));
         }
+        perf_levels::report(&self.levels, without_zeros, &mut out);
         out
     }
 }

@@ -77,7 +77,8 @@ measures! {
         BloomFilterPrefixChecked "rocksdb.bloom.filter.prefix.checked" counts
             "Lookups and seeks in a table for which its filter of prefixes was asked.",
         BloomFilterPrefixUseful "rocksdb.bloom.filter.prefix.useful" counts "Those that the filter ended.",
-        BloomFilterPrefixTruePositive "rocksdb.bloom.filter.prefix.true.positive" zero "not counted",
+        BloomFilterPrefixTruePositive "rocksdb.bloom.filter.prefix.true.positive" counts
+            "Lookups whose key a table had, after a filter of prefixes had let it pass.",
         PersistentCacheHit "rocksdb.persistent.cache.hit" zero "there is no such cache",
         PersistentCacheMiss "rocksdb.persistent.cache.miss" zero "there is no such cache",
         SimBlockCacheHit "rocksdb.sim.block.cache.hit" zero "there is no such cache",
@@ -96,12 +97,14 @@ measures! {
         CompactionKeyDropUser "rocksdb.compaction.key.drop.user" counts "Entries that a compaction filter removed.",
         CompactionRangeDelDropObsolete "rocksdb.compaction.range_del.drop.obsolete" counts
             "Range deletions that a compaction dropped, as nothing was left for them to delete.",
-        CompactionOptimizedDelDropObsolete "rocksdb.compaction.optimized.del.drop.obsolete" zero "not counted",
+        CompactionOptimizedDelDropObsolete "rocksdb.compaction.optimized.del.drop.obsolete" zero
+            "a deletion that goes counts as `rocksdb.compaction.key.drop.obsolete`",
         CompactionCancelled "rocksdb.compaction.cancelled" counts "Compactions that were told to end.",
-        CompactionAborted "rocksdb.compaction.aborted" zero "not counted",
+        CompactionAborted "rocksdb.compaction.aborted" counts "Compactions that `abort_all_compactions` ended.",
         NumberKeysWritten "rocksdb.number.keys.written" counts "Records of batches that were written.",
         NumberKeysRead "rocksdb.number.keys.read" counts "Keys that were looked up.",
-        NumberKeysUpdated "rocksdb.number.keys.updated" zero "not counted",
+        NumberKeysUpdated "rocksdb.number.keys.updated" counts
+            "Values that were written over where they lay in a memtable (`inplace_update_support`).",
         BytesWritten "rocksdb.bytes.written" counts "Bytes of batches that were written.",
         BytesRead "rocksdb.bytes.read" counts "Bytes of values that lookups found.",
         NumberDbSeek "rocksdb.number.db.seek" counts "Seeks of iterators.",
@@ -112,7 +115,8 @@ measures! {
         NumberDbPrevFound "rocksdb.number.db.prev.found" counts "Steps backward that came to a key.",
         IterBytesRead "rocksdb.db.iter.bytes.read" counts "Bytes of the keys and values that iterators came to.",
         NumberIterSkip "rocksdb.number.iter.skip" counts "Hidden entries that iterators passed.",
-        NumberOfReseeksInIteration "rocksdb.number.reseeks.iteration" zero "not counted",
+        NumberOfReseeksInIteration "rocksdb.number.reseeks.iteration" counts
+            "Seeks of iterators past many versions of a key.",
         NoIteratorCreated "rocksdb.num.iterator.created" counts "Iterators that were made.",
         NoIteratorDeleted "rocksdb.num.iterator.deleted" counts "Iterators that were dropped.",
         NoFileOpens "rocksdb.no.file.opens" counts "Tables that were opened.",
@@ -124,8 +128,8 @@ measures! {
         NumberMultigetBytesRead "rocksdb.number.multiget.bytes.read" counts "Bytes of the values that they found.",
         NumberMultigetKeysFound "rocksdb.number.multiget.keys.found" counts
             "Keys of these batches that have a value.",
-        NumberMergeFailures "rocksdb.number.merge.failures" zero "not counted",
-        GetUpdatesSinceCalls "rocksdb.getupdatessince.calls" zero "there is no such function",
+        NumberMergeFailures "rocksdb.number.merge.failures" counts "Merges that their operator refused.",
+        GetUpdatesSinceCalls "rocksdb.getupdatessince.calls" counts "Readers of the log that were made.",
         WalFileSynced "rocksdb.wal.synced" counts "Syncs of the log.",
         WalFileBytes "rocksdb.wal.bytes" counts "Bytes of batches that went to the log.",
         WalPrecreateHit "rocksdb.wal.precreate.hit" zero "logs are not made before they are needed",
@@ -151,10 +155,14 @@ measures! {
             "Bytes written by compactions that were due by `periodic_compaction_seconds`.",
         CompactWriteBytesTtl "rocksdb.compact.write.ttl.bytes" counts
             "Bytes written by compactions that were due by `ttl`.",
-        NumberDirectLoadTableProperties "rocksdb.number.direct.load.table.properties" zero "not counted",
-        NumberSuperversionAcquires "rocksdb.number.superversion_acquires" zero "not counted",
-        NumberSuperversionReleases "rocksdb.number.superversion_releases" zero "not counted",
-        NumberSuperversionCleanups "rocksdb.number.superversion_cleanups" zero "not counted",
+        NumberDirectLoadTableProperties "rocksdb.number.direct.load.table.properties" zero
+            "properties are those of open tables",
+        NumberSuperversionAcquires "rocksdb.number.superversion_acquires" zero
+            "a read takes the reference of its thread",
+        NumberSuperversionReleases "rocksdb.number.superversion_releases" zero
+            "a read takes the reference of its thread",
+        NumberSuperversionCleanups "rocksdb.number.superversion_cleanups" zero
+            "a read takes the reference of its thread",
         NumberBlockCompressed "rocksdb.number.block.compressed" counts
             "Blocks of tables that were stored compressed.",
         NumberBlockDecompressed "rocksdb.number.block.decompressed" counts
@@ -171,23 +179,30 @@ measures! {
         BytesDecompressedFrom "rocksdb.bytes.decompressed.from" counts
             "Bytes of the blocks that were decompressed, before it.",
         BytesDecompressedTo "rocksdb.bytes.decompressed.to" counts "Bytes of the same blocks, after it.",
-        MergeOperationTotalTime "rocksdb.merge.operation.time.nanos" zero "not counted",
-        FilterOperationTotalTime "rocksdb.filter.operation.time.nanos" zero "not counted",
+        MergeOperationTotalTime "rocksdb.merge.operation.time.nanos" counts "Nanoseconds of merge operators.",
+        FilterOperationTotalTime "rocksdb.filter.operation.time.nanos" counts "Nanoseconds of compaction filters.",
         CompactionCpuTotalTime "rocksdb.compaction.total.time.cpu_micros" counts
             "Microseconds of the processor that compactions took.",
         RowCacheHit "rocksdb.row.cache.hit" zero "there is no such cache",
         RowCacheMiss "rocksdb.row.cache.miss" zero "there is no such cache",
-        ReadAmpEstimateUsefulBytes "rocksdb.read.amp.estimate.useful.bytes" zero "not counted",
-        ReadAmpTotalReadBytes "rocksdb.read.amp.total.read.bytes" zero "not counted",
-        NumberRateLimiterDrains "rocksdb.number.rate_limiter.drains" zero "not counted",
-        RateLimiterBytesRead "rocksdb.rate.limiter.bytes.read" zero "not counted",
-        RateLimiterBytesWrite "rocksdb.rate.limiter.bytes.write" zero "not counted",
-        RateLimiterRequestsRead "rocksdb.rate.limiter.requests.read" zero "not counted",
-        RateLimiterRequestsWrite "rocksdb.rate.limiter.requests.write" zero "not counted",
-        RateLimiterDelayedRequestsRead "rocksdb.rate.limiter.delayed.requests.read" zero "not counted",
-        RateLimiterDelayedRequestsWrite "rocksdb.rate.limiter.delayed.requests.write" zero "not counted",
-        RateLimiterTotalWaitMicrosRead "rocksdb.rate.limiter.total.wait.micros.read" zero "not counted",
-        RateLimiterTotalWaitMicrosWrite "rocksdb.rate.limiter.total.wait.micros.write" zero "not counted",
+        ReadAmpEstimateUsefulBytes "rocksdb.read.amp.estimate.useful.bytes" zero
+            "of `read_amp_bytes_per_bit`, which has no effect",
+        ReadAmpTotalReadBytes "rocksdb.read.amp.total.read.bytes" zero
+            "of `read_amp_bytes_per_bit`, which has no effect",
+        NumberRateLimiterDrains "rocksdb.number.rate_limiter.drains" counts
+            "Times a request found too few bytes in the rate limiter.",
+        RateLimiterBytesRead "rocksdb.rate.limiter.bytes.read" counts
+            "Bytes of reads for which the rate limiter was asked.",
+        RateLimiterBytesWrite "rocksdb.rate.limiter.bytes.write" counts
+            "Bytes of writes for which the rate limiter was asked.",
+        RateLimiterRequestsRead "rocksdb.rate.limiter.requests.read" counts "Requests of reads to the rate limiter.",
+        RateLimiterRequestsWrite "rocksdb.rate.limiter.requests.write" counts "Requests of writes to the rate limiter.",
+        RateLimiterDelayedRequestsRead "rocksdb.rate.limiter.delayed.requests.read" counts "Those that waited.",
+        RateLimiterDelayedRequestsWrite "rocksdb.rate.limiter.delayed.requests.write" counts "Those that waited.",
+        RateLimiterTotalWaitMicrosRead "rocksdb.rate.limiter.total.wait.micros.read" counts
+            "Microseconds for which they waited.",
+        RateLimiterTotalWaitMicrosWrite "rocksdb.rate.limiter.total.wait.micros.write" counts
+            "Microseconds for which they waited.",
         BlobDbNumPut "rocksdb.blobdb.num.put" zero "of the stacked BlobDB, which blob files replace",
         BlobDbNumWrite "rocksdb.blobdb.num.write" zero "of the stacked BlobDB, which blob files replace",
         BlobDbNumGet "rocksdb.blobdb.num.get" zero "of the stacked BlobDB, which blob files replace",
@@ -237,7 +252,8 @@ measures! {
             "Values of blob files that were looked for in the blob cache and not there.",
         BlobDbCacheHit "rocksdb.blobdb.cache.hit" counts "Values that were found in the blob cache.",
         BlobDbCacheAdd "rocksdb.blobdb.cache.add" counts "Values that were put into the blob cache.",
-        BlobDbCacheAddFailures "rocksdb.blobdb.cache.add.failures" zero "not counted",
+        BlobDbCacheAddFailures "rocksdb.blobdb.cache.add.failures" counts
+            "Values that a blob cache with a strict limit refused.",
         BlobDbCacheBytesRead "rocksdb.blobdb.cache.bytes.read" counts "Bytes of the values that were found.",
         BlobDbCacheBytesWrite "rocksdb.blobdb.cache.bytes.write" counts "Bytes of the values that were put in.",
         TxnPrepareMutexOverhead "rocksdb.txn.overhead.mutex.prepare" zero
@@ -266,8 +282,8 @@ measures! {
         MemtableGarbageBytesAtFlush "rocksdb.memtable.garbage.bytes.at.flush" counts
             "Those that no table got: hidden ones, and values in blob files.",
         VerifyChecksumReadBytes "rocksdb.verify_checksum.read.bytes" counts "Bytes of tables that `verify_checksum` read.",
-        BackupReadBytes "rocksdb.backup.read.bytes" zero "not counted",
-        BackupWriteBytes "rocksdb.backup.write.bytes" zero "not counted",
+        BackupReadBytes "rocksdb.backup.read.bytes" counts "Bytes of the database that backups read.",
+        BackupWriteBytes "rocksdb.backup.write.bytes" counts "Bytes that backups wrote.",
         RemoteCompactReadBytes "rocksdb.remote.compact.read.bytes" counts
             "Bytes that compactions in other processes read.",
         RemoteCompactWriteBytes "rocksdb.remote.compact.write.bytes" counts
@@ -321,18 +337,23 @@ measures! {
         FifoMaxSizeCompactions "rocksdb.fifo.max.size.compactions" counts
             "Compactions that dropped tables for the size of a queue.",
         FifoTtlCompactions "rocksdb.fifo.ttl.compactions" counts "Compactions that dropped tables for their age.",
-        FifoChangeTemperatureCompactions "rocksdb.fifo.change_temperature.compactions" zero "not counted",
+        FifoChangeTemperatureCompactions "rocksdb.fifo.change_temperature.compactions" counts
+            "Compactions that gave tables of a queue another temperature.",
         PrefetchBytes "rocksdb.prefetch.bytes" zero
             "reads of scans and batches are made by other rules; the property `ferrock.io` counts them",
         PrefetchBytesUseful "rocksdb.prefetch.bytes.useful" zero
             "reads of scans and batches are made by other rules; the property `ferrock.io` counts them",
         PrefetchHits "rocksdb.prefetch.hits" zero
             "reads of scans and batches are made by other rules; the property `ferrock.io` counts them",
-        SstFooterCorruptionCount "rocksdb.footer.corruption.count" zero "not counted",
-        FileReadCorruptionRetryCount "rocksdb.file.read.corruption.retry.count" zero "not counted",
-        FileReadCorruptionRetrySuccessCount "rocksdb.file.read.corruption.retry.success.count" zero "not counted",
+        SstFooterCorruptionCount "rocksdb.footer.corruption.count" counts
+            "Tables whose footer is damaged, each time that one is opened.",
+        FileReadCorruptionRetryCount "rocksdb.file.read.corruption.retry.count" zero
+            "a read that brings damaged bytes is not made again",
+        FileReadCorruptionRetrySuccessCount "rocksdb.file.read.corruption.retry.success.count" zero
+            "a read that brings damaged bytes is not made again",
         NumberWbwiIngest "rocksdb.number.wbwi.ingest" zero "there are no transactions and no user timestamps",
-        SstUserDefinedIndexLoadFailCount "rocksdb.sst.user.defined.index.load.fail.count" zero "not counted",
+        SstUserDefinedIndexLoadFailCount "rocksdb.sst.user.defined.index.load.fail.count" zero
+            "tables have no index of another kind",
         MultiscanPrepareCalls "rocksdb.multiscan.prepare.calls" zero
             "reads of scans and batches are made by other rules; the property `ferrock.io` counts them",
         MultiscanPrepareErrors "rocksdb.multiscan.prepare.errors" zero
@@ -357,8 +378,10 @@ measures! {
             "reads of scans and batches are made by other rules; the property `ferrock.io` counts them",
         PrefetchMemoryRequestsBlocked "rocksdb.prefetch.memory.requests.blocked" zero
             "reads of scans and batches are made by other rules; the property `ferrock.io` counts them",
-        ReadPathRangeTombstonesInserted "rocksdb.read.path.range.tombstones.inserted" zero "not counted",
-        ReadPathRangeTombstonesDiscarded "rocksdb.read.path.range.tombstones.discarded" zero "not counted",
+        ReadPathRangeTombstonesInserted "rocksdb.read.path.range.tombstones.inserted" zero
+            "scans remember deleted runs beside the memtable, not as range deletions in it",
+        ReadPathRangeTombstonesDiscarded "rocksdb.read.path.range.tombstones.discarded" zero
+            "scans remember deleted runs beside the memtable, not as range deletions in it",
         FileOpenMetadataRetrieved "rocksdb.file.open.metadata.retrieved" zero "not counted",
         FileOpenMetadataPassed "rocksdb.file.open.metadata.passed" zero "not counted",
         ManifestValidationFailureCount "rocksdb.manifest.validation.failure.count" zero "not counted",
@@ -375,8 +398,9 @@ measures! {
             "requests are not counted, flushes are",
         AtomicFlushRequestReasonOther "rocksdb.atomic_flush.request.reason.other" zero
             "requests are not counted, flushes are",
-        CheckpointReadBytes "rocksdb.checkpoint.read.bytes" zero "there is no such function",
-        CheckpointWriteBytes "rocksdb.checkpoint.write.bytes" zero "there is no such function",
+        CheckpointReadBytes "rocksdb.checkpoint.read.bytes" counts
+            "Bytes that checkpoints read of files that they copy.",
+        CheckpointWriteBytes "rocksdb.checkpoint.write.bytes" counts "Bytes that checkpoints wrote.",
         FileSubmitAsyncReadFallback "rocksdb.file.submit.async.read.fallback" zero
             "reads of scans and batches are made by other rules; the property `ferrock.io` counts them",
     }

@@ -1,7 +1,7 @@
 //! The tables of names in docs/statistics.md are those of the code.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use ferrock_statistics::{Histogram, PerfMetric, Ticker};
+use ferrock_statistics::{Histogram, LevelMetric, PerfMetric, Ticker};
 use std::fmt::Write as _;
 
 const MARK: &str = "<!-- tables -->\n";
@@ -21,7 +21,9 @@ fn tables() -> String {
     let tickers = Ticker::ALL.iter().map(|one| (one.name(), one.is_counted(), one.description()));
     let histograms = Histogram::ALL.iter().map(|one| (one.name(), one.is_counted(), one.description()));
     let metrics = PerfMetric::ALL.iter().map(|one| (one.name(), one.is_counted(), one.description()));
-    table("Tickers", tickers) + &table("Histograms", histograms) + &table("Sums of threads", metrics)
+    let levels = LevelMetric::ALL.iter().map(|one| (one.name(), one.is_counted(), one.description()));
+    let of_database = table("Tickers", tickers) + &table("Histograms", histograms);
+    of_database + &table("Sums of threads", metrics) + &table("Sums of threads by level", levels)
 }
 
 #[test]

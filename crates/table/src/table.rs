@@ -16,6 +16,7 @@ use ferrock_base::range_tombstone::FragmentedRangeTombstones;
 use ferrock_base::{FileNumber, InternalComparator, LookupKey, ParsedInternalKey, Result};
 use ferrock_format::footer::TableKind;
 use ferrock_format::properties::TableProperties;
+use ferrock_vfs::IoActivity;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -264,13 +265,13 @@ impl Table {
 
     /// Reads the whole file past the cache and checks it; of a plain table, which has no checksums, the number and the
     /// order of the entries. `readahead_bytes` is how much to read at a time, 0 for a
-    /// default.
+    /// default; the reads count as those of `activity`.
     ///
     /// # Errors
     /// The error of a read; `Corruption` for what is damaged.
-    pub fn verify_checksums(&self, readahead_bytes: usize) -> Result<()> {
+    pub fn verify_checksums(&self, readahead_bytes: usize, activity: IoActivity) -> Result<()> {
         match self {
-            Self::Block(table) => table.verify_checksums(readahead_bytes),
+            Self::Block(table) => table.verify_checksums(readahead_bytes, activity),
             Self::Plain(table) => table.verify(),
             #[cfg(any(test, feature = "test-kinds"))]
             Self::Entries(_) => Ok(()),

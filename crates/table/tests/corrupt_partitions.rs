@@ -339,7 +339,7 @@ fn try_file(table: &Table, file: &[u8], what: &str) -> Vec<Result<Answers, Error
                 params.options = Arc::new(options);
             })?;
             // Only cost and termination matter here.
-            let _ = reader.verify_checksums(0);
+            let _ = reader.verify_checksums(0, ferrock_vfs::IoActivity::Unknown);
             let _ = reader.contents().statistics();
             let _ = reader.anchors(8);
             ask(&reader)

@@ -78,7 +78,7 @@ fn check_damaged(file_system: &Arc<dyn FileSystem>, bytes: &[u8], has_checksums:
     let refused = match open_by_itself(file_system, Path::new(DAMAGED), None, |_| {}) {
         Err(error) => Some(error),
         Ok(reader) => {
-            let _ = reader.verify_checksums(0);
+            let _ = reader.verify_checksums(0, ferrock_vfs::IoActivity::Unknown);
             match read_all(&reader) {
                 Err(error) => Some(error),
                 Ok((forward, backward, gets, covering)) => {

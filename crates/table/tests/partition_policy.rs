@@ -72,7 +72,7 @@ fn write(policy: PartitionFromLevel, level: i32, keys: u32, decoupled: bool) -> 
         assert!(reader.prefix_may_match(&read, &key(number * 2)).unwrap());
     }
     assert!(!reader.prefix_may_match(&read, b"absent").unwrap());
-    reader.verify_checksums(0).unwrap();
+    reader.verify_checksums(0, ferrock_vfs::IoActivity::Unknown).unwrap();
     Written {
         index_partitions: properties.index_partitions,
         index_type: properties.index_type.unwrap(),

@@ -129,7 +129,7 @@ fn partitions_take_no_memory_beside_the_cache() {
         let (reader, cache) = open(partitioned.clone(), capacity, 1);
         let kept = reader.memory_bytes();
         check_reads(&reader);
-        reader.verify_checksums(0).unwrap();
+        reader.verify_checksums(0, ferrock_vfs::IoActivity::Unknown).unwrap();
         check_reads(&reader);
         assert_eq!(reader.memory_bytes(), kept, "what is read of the partitions is not with the table");
         assert!(cache.usage() <= capacity && cache.stats().role(EntryRole::IndexBlock).misses > 0);

@@ -268,7 +268,7 @@ proptest! {
                 prop_assert_eq!(get_all(&table.reader, &lookup, &read).unwrap(), expected);
             }
         }
-        table.reader.verify_checksums(0).unwrap();
+        table.reader.verify_checksums(0, ferrock_vfs::IoActivity::Unknown).unwrap();
         if options.pad_to_sector > 0 {
             prop_assert!(rows(&table.reader).iter().all(|row| row.0.offset % options.pad_to_sector == 0));
         } else if options.avoid_straddle > 0 {
@@ -347,7 +347,7 @@ fn damage_is_found_and_named() {
         let mut file = table.file.clone();
         file[at] ^= 0x10;
         let reader = reopen(&file).unwrap();
-        assert!(reader.verify_checksums(0).unwrap_err().is_corruption());
+        assert!(reader.verify_checksums(0, ferrock_vfs::IoActivity::Unknown).unwrap_err().is_corruption());
         let error = scan(&reader, TableReadOptions::default()).unwrap_err();
         assert!(error.is_corruption() && error.to_string().contains(PATH), "{error}");
         assert!(
@@ -386,5 +386,5 @@ fn a_later_version_is_left_alone() {
     let reader = reopen(&file).unwrap();
     assert!(rows(&reader).iter().all(|row| row.2.is_none()) && rows(&table.reader).iter().all(|row| row.2.is_some()));
     check_all_ways(&reader, &entries);
-    reader.verify_checksums(0).unwrap();
+    reader.verify_checksums(0, ferrock_vfs::IoActivity::Unknown).unwrap();
 }

@@ -9,7 +9,7 @@
 //! are made, so that a ring still reads their files by their descriptors.
 
 use ferrock_base::clock::Clock;
-use ferrock_statistics::{Histogram, Statistics, Ticker};
+use ferrock_statistics::{Histogram, PerfMetric, PerfRecorder, PerfTimer, Recorder, Statistics, Ticker};
 use ferrock_vfs::{FileObserver, FileOperation, FileOperationKind, FileSystem, ObservedFileSystem};
 use std::path::Path;
 use std::sync::Arc;
@@ -76,6 +76,13 @@ impl FileObserver for FileCounts {
     }
 }
 
+/// Adds a read of a blob file for a value to the sums of the thread.
+fn note_read(bytes: usize) {
+    if let Some(perf) = PerfRecorder::of_thread() {
+        perf.add_all([(PerfMetric::BlobReadCount, 1), (PerfMetric::BlobReadByte, bytes as u64)]);
+    }
+}
+
 /// What reading blob files counts.
 #[derive(Clone, Debug)]
 pub struct BlobReadCounts {
@@ -90,13 +97,23 @@ impl BlobReadCounts {
         statistics.map(|statistics| Self { statistics: Arc::clone(statistics), clock: Arc::clone(clock) })
     }
 
+    /// What the thread that calls counts by.
+    pub(crate) fn recorder(&self) -> Option<Recorder<'_>> {
+        self.statistics.recorder()
+    }
+
     /// Counts the bytes of a read that is only begun here: its time is not known.
-    pub(crate) fn note_begun(&self, bytes: usize) {
-        self.statistics.add(Ticker::BlobDbBlobFileBytesRead, bytes as u64);
+    pub(crate) fn note_begun(counts: Option<&Self>, bytes: usize) {
+        note_read(bytes);
+        if let Some(counts) = counts {
+            counts.statistics.add(Ticker::BlobDbBlobFileBytesRead, bytes as u64);
+        }
     }
 
     /// Runs a read of so many bytes, and counts it with its time.
     pub(crate) fn around<T>(counts: Option<&Self>, bytes: usize, read: impl FnOnce() -> T) -> T {
+        note_read(bytes);
+        let _timer = PerfTimer::begin(PerfMetric::BlobReadTime);
         let Some((counts, recorder)) = counts.and_then(|counts| Some((counts, counts.statistics.recorder()?))) else {
             return read();
         };

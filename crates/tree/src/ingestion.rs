@@ -15,6 +15,9 @@
 //! levels of the batch before it, so that the last file that has a key decides. In level 0, where all batches may lie,
 //! their epochs say which is newer.
 //!
+//! Files that are ingested *behind* go to the last level, below everything ([`place_behind`]); then no other file goes
+//! there, nor does a compaction.
+//!
 //! This is a function of a version and of what runs. What is in a file of the tree it learns from [`Incoming::passed`],
 //! which was found out before writers were held: no file is read here.
 
@@ -87,7 +90,7 @@ pub fn place(
     let mut places: Vec<Place> = Vec::with_capacity(files.len());
     let mut given = last;
     // Levels that are free for the batch, and the first file of it.
-    let (mut levels, mut batch_begins) = (version.num_levels(), 0);
+    let (mut levels, mut batch_begins) = (version.num_compacted_levels(), 0);
     for (index, file) in files.iter().enumerate() {
         let batch = &files[batch_begins..index];
         if batch.iter().any(|other| other.range.overlaps_range(order, &file.range)) {
@@ -113,7 +116,7 @@ pub fn place(
             given = given.plus(1);
             place.sequence = given;
         }
-        if rules.only_last_level && place.level + 1 < version.num_levels() {
+        if rules.only_last_level && place.level + 1 < version.num_compacted_levels() {
             return Err(Error::new(
                 ErrorKind::TryAgain,
                 "Files cannot be ingested to Lmax: its key range, or the output of a compaction that runs, overlaps \
@@ -123,6 +126,46 @@ pub fn place(
         places.push(Place { level: place.level, sequence: place.sequence });
     }
     Ok(places)
+}
+
+/// Places files of one family behind all that is there: in the last level, which has to be reserved for such files, and
+/// under number 0. No compaction writes there, and what lies above hides what it has a key of.
+///
+/// # Errors
+/// `InvalidArgument` when the level is not reserved, has a file in the range of one of the files, or would lie below
+/// entries whose sequence number is 0, too; `NotSupported` for files that overlap each other.
+pub fn place_behind(version: &Version, files: &[Incoming]) -> Result<Vec<Place>> {
+    if !version.reserves_last_level() {
+        return Err(Error::invalid_argument(
+            "Can't ingest_behind file with cf_allow_ingest_behind=false: the last level has to be reserved from the \
+             first write on",
+        ));
+    }
+    if overlap_each_other(version, files) {
+        return Err(Error::not_supported(
+            "Files with overlapping ranges cannot be ingested with ingestion behind mode: write them as one",
+        ));
+    }
+    let level = version.num_levels() - 1;
+    if let Some(file) = files.iter().find_map(|file| {
+        let overlapping = version.overlapping_indexes(level, &file.range);
+        version.level(level)[overlapping].first()
+    }) {
+        return Err(Error::invalid_argument(format!(
+            "Can't ingest_behind file as it doesn't fit at the last level!: file {} of it has keys of the range",
+            file.number
+        )));
+    }
+    let numbered_0 = version.files().find(|(above, file)| *above < level && file.smallest_seqno == SequenceNumber(0));
+    if let Some((above, file)) = numbered_0 {
+        return Err(Error::invalid_argument(format!(
+            "Can't ingest_behind file as despite cf_allow_ingest_behind=true there are files with 0 seqno in database \
+             at upper levels!: file {} of level {above}, which was written before the option was on, or has kept its \
+             numbers",
+            file.number
+        )));
+    }
+    Ok(files.iter().map(|_| Place { level, sequence: SequenceNumber(0) }).collect())
 }
 
 /// True when no entry of `later` is older than one of `earlier` of the same key.

@@ -11,6 +11,7 @@
 //! | [`seqno_time`] | when sequence numbers were written |
 //! | [`table_cache`] | open tables, bounded by the number of open files |
 //! | [`places`] | the directories of a database |
+//! | [`counted_callbacks`] | merge operators and compaction filters that are timed |
 //!
 //! It has no log, no threads of its own and no handles of column families: those are the engine's. A tool that looks at
 //! files uses this crate without opening a database.
@@ -19,6 +20,7 @@
 
 pub mod blob;
 pub mod compaction;
+pub mod counted_callbacks;
 pub mod file_counts;
 pub mod ingestion;
 pub mod iterator;

@@ -7,6 +7,8 @@
 //! | table | entry *path id* of the family's `cf_paths`, else of `db_paths`, else the database's own |
 //! | blob file | the first of these |
 //!
+//! A follower reads the MANIFEST in its leader's directory, and has all tables and blob files in one of its own.
+//!
 //! The path id of a table is in the MANIFEST. One behind the last directory means the last, as in RocksDB: a database
 //! whose tables were all brought into fewer directories opens without a change to its MANIFEST.
 //!
@@ -28,6 +30,8 @@ pub struct FilePlaces {
     database: PathBuf,
     logs: PathBuf,
     db_paths: TablePaths,
+    /// Whatever the options of a family say, `db_paths` has its tables.
+    is_one: bool,
     /// By id. Families that were dropped stay: readers may hold their tables, which are removed later.
     families: RwLock<HashMap<u32, TablePaths>>,
 }
@@ -36,7 +40,14 @@ impl FilePlaces {
     /// Places of a database in `database` whose logs lie in `logs`.
     pub fn new(database: PathBuf, logs: PathBuf, db_paths: &[DbPath]) -> Self {
         let db_paths = TablePaths::new(db_paths).unwrap_or_else(|| TablePaths::from(database.clone()));
-        Self { database, logs, db_paths, families: RwLock::default() }
+        Self { database, logs, db_paths, is_one: false, families: RwLock::default() }
+    }
+
+    /// Places of a follower of the database in `leader`: its logs are not read, and the tables and blob files of all
+    /// families are in `own`.
+    pub fn of_follower(leader: PathBuf, own: PathBuf) -> Self {
+        let db_paths = TablePaths::from(own);
+        Self { logs: leader.clone(), database: leader, db_paths, is_one: true, families: RwLock::default() }
     }
 
     /// Directory of the logs.
@@ -56,7 +67,8 @@ impl FilePlaces {
 
     /// Registers the table directories of a family, and returns them.
     pub fn add_family(&self, id: u32, options: &ColumnFamilyOptions) -> TablePaths {
-        let paths = TablePaths::new(&options.cf_paths).unwrap_or_else(|| self.db_paths.clone());
+        let named = if self.is_one { None } else { TablePaths::new(&options.cf_paths) };
+        let paths = named.unwrap_or_else(|| self.db_paths.clone());
         self.families.write().insert(id, paths.clone());
         paths
     }

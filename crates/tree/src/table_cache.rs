@@ -306,6 +306,8 @@ pub struct TableCacheParams {
     pub bloom_locality: u32,
     /// How the files are opened; the temperature is that of tables without a recorded one.
     pub file_options: RandomAccessOptions,
+    /// Compactions read past the page cache of the system, where others do not: `use_direct_io_for_compaction_reads`.
+    pub are_compactions_direct: bool,
     /// Compare each table's unique id with the MANIFEST's.
     pub verify_unique_id: bool,
     /// The bounded cache, shared by all families.
@@ -325,6 +327,8 @@ pub struct TableCache {
     params: TableCacheParams,
     /// Replaces `params.mutable`.
     mutable: ArcSwap<MutableTableCacheParams>,
+    /// A table with range deletions was opened.
+    has_range_deletions: AtomicBool,
 }
 
 impl fmt::Debug for TableCache {
@@ -357,7 +361,18 @@ impl TableCache {
     /// A cache for one family.
     #[must_use]
     pub fn new(params: TableCacheParams) -> Self {
-        Self { mutable: ArcSwap::from_pointee(params.mutable.clone()), params }
+        Self {
+            mutable: ArcSwap::from_pointee(params.mutable.clone()),
+            params,
+            has_range_deletions: AtomicBool::new(false),
+        }
+    }
+
+    /// What the database counts in.
+    #[inline]
+    #[must_use]
+    pub fn statistics(&self) -> Option<&Arc<Statistics>> {
+        self.params.statistics.as_ref()
     }
 
     /// The directories of the family's tables.
@@ -384,9 +399,18 @@ impl TableCache {
     /// Those of [`get`](Self::get).
     #[inline]
     pub fn get_ref<'a>(&self, file: &'a FileMetadata) -> Result<TableRef<'a>> {
+        self.get_ref_for(file, IoActivity::Unknown)
+    }
+
+    /// As [`get_ref`](Self::get_ref), for some work: if the table is opened for it, its reads count as those of that.
+    ///
+    /// # Errors
+    /// Those of [`get`](Self::get).
+    #[inline]
+    pub fn get_ref_for<'a>(&self, file: &'a FileMetadata, activity: IoActivity) -> Result<TableRef<'a>> {
         match file.open_table().get() {
             Some(kept) => Ok(TableRef::Borrowed(kept.table())),
-            None => self.get_slow(file),
+            None => self.get_slow(file, activity),
         }
     }
 
@@ -411,7 +435,15 @@ impl TableCache {
     /// `Io` and `Corruption` of opening the table; `MemoryLimit` when the block cache has no room for what an open
     /// table is charged with. An error is not kept: the next call tries again.
     pub fn get(&self, file: &FileMetadata) -> Result<Table> {
-        Ok((*self.get_ref(file)?).clone())
+        self.get_for(file, IoActivity::Unknown)
+    }
+
+    /// As [`get`](Self::get), for some work.
+    ///
+    /// # Errors
+    /// Those of [`get`](Self::get).
+    pub fn get_for(&self, file: &FileMetadata, activity: IoActivity) -> Result<Table> {
+        Ok((*self.get_ref_for(file, activity)?).clone())
     }
 
     /// The open table, if it is open.
@@ -421,12 +453,12 @@ impl TableCache {
     }
 
     #[cold]
-    fn get_slow<'a>(&self, file: &'a FileMetadata) -> Result<TableRef<'a>> {
+    fn get_slow<'a>(&self, file: &'a FileMetadata, activity: IoActivity) -> Result<TableRef<'a>> {
         let open_tables = &self.params.open_tables;
         if let Some(table) = open_tables.get(file.number) {
             return Ok(TableRef::Shared(table));
         }
-        let table = self.open_with(file, self.params.cache_usage, IoActivity::Unknown)?;
+        let table = self.open_with(file, &self.params.file_options, self.params.cache_usage, activity)?;
         if let Some(permit) = open_tables.keep() {
             // Of two threads that open the same table, the first one's stays.
             let kept = file.open_table().get_or_init(|| KeptTable::new(table, permit));
@@ -435,16 +467,35 @@ impl TableCache {
         Ok(TableRef::Shared(open_tables.insert(file.number, table)))
     }
 
+    /// True once a table with range deletions was opened: what they cover may be dropped.
+    #[must_use]
+    pub fn has_range_deletions(&self) -> bool {
+        self.has_range_deletions.load(Ordering::Acquire)
+    }
+
     /// The open table of `file`, for a job in the background. Where the block cache has no room for the charge of an
     /// open table, it is opened uncharged and closed by the job: a full cache stops neither flushes nor compactions.
     ///
     /// # Errors
     /// `Io` and `Corruption` of opening the table.
-    pub fn get_for_job(&self, file: &FileMetadata) -> Result<Table> {
-        match self.get(file) {
-            Err(error) if error.kind() == ErrorKind::MemoryLimit => self.open_uncharged(file, IoActivity::Unknown),
+    pub fn get_for_job(&self, file: &FileMetadata, activity: IoActivity) -> Result<Table> {
+        match self.get_for(file, activity) {
+            Err(error) if error.kind() == ErrorKind::MemoryLimit => self.open_uncharged(file, activity),
             outcome => outcome,
         }
+    }
+
+    /// The table of `file` for a compaction that reads it: opened for that alone where compactions read in another way
+    /// than the others.
+    ///
+    /// # Errors
+    /// `Io` and `Corruption` of opening the table; those of a file system that cannot read directly.
+    pub fn get_for_compaction(&self, file: &FileMetadata) -> Result<Table> {
+        if !self.params.are_compactions_direct || self.params.file_options.direct {
+            return self.get_for_job(file, IoActivity::Compaction);
+        }
+        let options = RandomAccessOptions { direct: true, mmap: false, ..self.params.file_options };
+        self.open_with(file, &options, self.uncharged(), IoActivity::Compaction)
     }
 
     /// Opens the table of `file` for some work without keeping it, and without charging it to the block cache.
@@ -452,17 +503,26 @@ impl TableCache {
     /// # Errors
     /// `Io` and `Corruption` of opening the table.
     pub fn open_uncharged(&self, file: &FileMetadata, activity: IoActivity) -> Result<Table> {
-        let usage = CacheUsageOptions { block_based_table_reader: ChargeDecision::Disabled, ..self.params.cache_usage };
-        self.open_with(file, usage, activity)
+        self.open_with(file, &self.params.file_options, self.uncharged(), activity)
+    }
+
+    fn uncharged(&self) -> CacheUsageOptions {
+        CacheUsageOptions { block_based_table_reader: ChargeDecision::Disabled, ..self.params.cache_usage }
     }
 
     /// Opens the table of `file` without keeping it, and counts that.
-    fn open_with(&self, file: &FileMetadata, cache_usage: CacheUsageOptions, activity: IoActivity) -> Result<Table> {
+    fn open_with(
+        &self,
+        file: &FileMetadata,
+        how: &RandomAccessOptions,
+        cache_usage: CacheUsageOptions,
+        activity: IoActivity,
+    ) -> Result<Table> {
         let Some(statistics) = &self.params.statistics else {
-            return self.open_uncounted(file, cache_usage, activity);
+            return self.open_uncounted(file, how, cache_usage, activity);
         };
         let begun_us = self.params.read_stats.now_us();
-        let opened = self.open_uncounted(file, cache_usage, activity);
+        let opened = self.open_uncounted(file, how, cache_usage, activity);
         if let Some(recorder) = statistics.recorder() {
             recorder.add(if opened.is_ok() { Ticker::NoFileOpens } else { Ticker::NoFileErrors }, 1);
             if recorder.is_timing() {
@@ -476,12 +536,13 @@ impl TableCache {
     fn open_uncounted(
         &self,
         file: &FileMetadata,
+        how: &RandomAccessOptions,
         cache_usage: CacheUsageOptions,
         activity: IoActivity,
     ) -> Result<Table> {
         let params = &self.params;
         let mutable = self.mutable.load();
-        let handle = self.open_file(file)?;
+        let handle = self.open_file(file, how)?;
         let unique_id = file.unique_id.filter(|_| params.verify_unique_id).map(|[low, high]| {
             let mut bytes = [0; 16];
             bytes[..8].copy_from_slice(&low.to_le_bytes());
@@ -523,17 +584,21 @@ impl TableCache {
             raw_key_size_bytes: properties.raw_key_size,
             raw_value_size_bytes: properties.raw_value_size,
         });
+        if let Some(fragments) = table.range_tombstones() {
+            file.set_range_tombstones(fragments);
+            self.has_range_deletions.store(true, Ordering::Release);
+        }
         Ok(table)
     }
 
     /// Opens the file under its name, or the name that LevelDB gave tables.
-    fn open_file(&self, file: &FileMetadata) -> Result<Arc<dyn RandomAccessFile>> {
+    fn open_file(&self, file: &FileMetadata, how: &RandomAccessOptions) -> Result<Arc<dyn RandomAccessFile>> {
         let params = &self.params;
         let temperature = match file.temperature {
-            Temperature::Unknown => params.file_options.temperature,
+            Temperature::Unknown => how.temperature,
             recorded => recorded,
         };
-        let options = RandomAccessOptions { temperature, ..params.file_options };
+        let options = RandomAccessOptions { temperature, ..*how };
         let open = |name: String| {
             let location = params.paths.locate(file.path_id, &name);
             let file = params.open_tables.make_room(|| location.open(&*params.file_system, &options))?;
@@ -605,7 +670,7 @@ impl Work {
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             let Some((cache, file)) = self.files.get(index) else { return };
-            if let Err(error) = cache.get_ref(file) {
+            if let Err(error) = cache.get_ref_for(file, IoActivity::DbOpen) {
                 let mut first = self.first_error.lock();
                 if first.as_ref().is_none_or(|(earlier, _)| index < *earlier) {
                     *first = Some((index, error));

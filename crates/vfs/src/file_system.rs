@@ -25,6 +25,17 @@ use crate::file::{FileLock, RandomAccessFile, SequentialFile, WritableFile};
 use crate::options::{RandomAccessOptions, SequentialOptions, WritableOptions};
 use crate::ranges::{self, PendingRead, ReadContext, ReadLayer, ReadStream};
 
+/// A file as the listing of a directory tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileEntry {
+    /// Its name in the directory.
+    pub name: String,
+    /// Bytes in it.
+    pub size_bytes: u64,
+    /// When it was last written, in seconds since 1970.
+    pub modified_unix_seconds: u64,
+}
+
 /// A tree of files. All methods may be called from any thread.
 ///
 /// Errors name the path. A missing file is an `Io` error for which `Error::is_not_found` holds.
@@ -113,6 +124,16 @@ pub trait FileSystem: Send + Sync + Debug {
     /// `Io` when the directory does not exist or cannot be read.
     fn children(&self, dir: &Path) -> Result<Vec<String>>;
 
+    /// The files of a directory, in any order, where one request tells all of them; `None` where each is asked about
+    /// by itself. Names that are not UTF-8 are left out.
+    ///
+    /// # Errors
+    /// As of [`children`](Self::children).
+    fn list_files(&self, dir: &Path) -> Result<Option<Vec<FileEntry>>> {
+        let _ = dir;
+        Ok(None)
+    }
+
     /// Creates a directory and its missing parents; an existing one is fine.
     ///
     /// # Errors
@@ -172,6 +193,12 @@ pub trait FileSystem: Send + Sync + Debug {
     /// The memory, clock and counters of range reads; without a layer, such reads are neither pooled nor timed.
     fn read_layer(&self) -> Option<&ReadLayer> {
         None
+    }
+
+    /// True if a file appears under its name when it is synced or closed, whole, and replaces another one then; one
+    /// that is dropped before never appears. Where this holds, no file needs another name while it is written.
+    fn creates_whole_files(&self) -> bool {
+        false
     }
 
     /// The counters of all requests to this file system and its files.

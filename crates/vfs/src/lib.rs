@@ -9,6 +9,7 @@
 //! MemoryFileSystem           files in memory that remember what was synced; crash clones; operation trace
 //! FaultInjectionFileSystem   wraps any of them; rules fail, tear, flip or delay chosen operations
 //! ObservedFileSystem         wraps any of them; an observer is told of every operation on a file
+//! ObjectStoreFileSystem      objects of a store, for backups alone (feature `object-store`)
 //! ```
 //!
 //! This crate alone touches `std::fs` and system calls. Paths are passed through unchanged; this crate knows of tables
@@ -36,6 +37,9 @@ mod posix;
 pub mod process_memory;
 mod ranges;
 mod rate_limiter;
+#[cfg(feature = "object-store")]
+mod store;
+mod summed;
 mod sync;
 mod thread_cpu;
 mod util;
@@ -44,12 +48,14 @@ pub use aligned::AlignedBuffer;
 pub use counters::{ClassSnapshot, IoCounters, IoSnapshot, PurposeSnapshot};
 pub use fault::{Fault, FaultInjectionFileSystem, FaultRule, FaultRuleId, OperationKind, Trigger};
 pub use file::{FileLock, RandomAccessFile, SequentialFile, WritableFile};
-pub use file_system::FileSystem;
+pub use file_system::{FileEntry, FileSystem};
 pub use idle_cpus::idle_cpus;
 pub use io_stats::{IoMetric, IoStatsContext};
 pub use limited::limited;
 pub use memory::{CrashPolicy, LoggedRead, MemoryFileSystem, OperationHook};
 pub use mmap_reads::MmapReads;
+#[cfg(feature = "object-store")]
+pub use object_store;
 pub use observed::{FileObserver, FileOperation, FileOperationKind, ObservedFileSystem};
 pub use options::{RandomAccessOptions, SequentialOptions, WritableOptions, WritePurpose};
 #[cfg(unix)]
@@ -60,6 +66,9 @@ pub use ranges::{
     read_ranges,
 };
 pub use rate_limiter::{IoKind, IoPriority, LimiterMode, RateLimiter, TokenBucket, TokenBucketOptions};
+#[cfg(feature = "object-store")]
+pub use store::{BlockOn, ObjectStoreFileSystem, ObjectStoreOptions};
+pub use summed::{FileSum, sum_of_file, summed};
 pub use thread_cpu::thread_cpu_ns;
 pub use util::{copy_file, read_file, write_file_atomically, write_file_atomically_as, write_file_synced};
 

@@ -22,7 +22,7 @@ use ferrock_base::{Error, Result, Temperature};
 
 use crate::counters::IoCounters;
 use crate::file::{FileLock, RandomAccessFile, SequentialFile, WritableFile};
-use crate::file_system::FileSystem;
+use crate::file_system::{FileEntry, FileSystem};
 use crate::options::{RandomAccessOptions, SequentialOptions, WritableOptions};
 use crate::ranges::{ReadLabel, ReadLayer};
 use crate::rate_limiter::{IoPriority, RateLimiter};
@@ -186,6 +186,10 @@ impl FileSystem for ObservedFileSystem {
         self.inner.children(dir)
     }
 
+    fn list_files(&self, dir: &Path) -> Result<Option<Vec<FileEntry>>> {
+        self.inner.list_files(dir)
+    }
+
     fn create_dir_all(&self, dir: &Path) -> Result<()> {
         self.inner.create_dir_all(dir)
     }
@@ -212,6 +216,10 @@ impl FileSystem for ObservedFileSystem {
 
     fn read_layer(&self) -> Option<&ReadLayer> {
         self.inner.read_layer()
+    }
+
+    fn creates_whole_files(&self) -> bool {
+        self.inner.creates_whole_files()
     }
 
     fn counters(&self) -> &IoCounters {

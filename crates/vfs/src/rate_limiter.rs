@@ -84,6 +84,13 @@ pub trait RateLimiter: Send + Sync + fmt::Debug {
     /// Returns once `bytes` may be transferred.
     fn request(&self, bytes: u64, priority: IoPriority);
 
+    /// As [`request`](Self::request); how often it found too few bytes and waited, as far as the limiter tells
+    /// (default: never).
+    fn request_counted(&self, bytes: u64, priority: IoPriority) -> u64 {
+        self.request(bytes, priority);
+        0
+    }
+
     /// Whether requests of a kind are to be made at all (default: writes). The answer never changes: it is asked when a
     /// file is opened.
     fn limits(&self, kind: IoKind) -> bool {
@@ -371,8 +378,10 @@ impl TokenBucket {
         self.state.lock().granted_bytes[priority as usize]
     }
 
-    fn request_piece(&self, left: u64, priority: IoPriority) -> u64 {
+    /// The bytes that were granted, and how often it waited for them.
+    fn request_piece(&self, left: u64, priority: IoPriority) -> (u64, u64) {
         let mut waiting: Option<Ticket> = None;
+        let mut waits = 0;
         loop {
             let mut state = self.state.lock();
             let now_us = self.clock.monotonic_us();
@@ -383,13 +392,14 @@ impl TokenBucket {
             state.waiting.shrink(&mut ticket, burst_bytes);
             waiting = Some(ticket);
             let wait_us = match state.take(&ticket, self.fairness) {
-                Ok(()) => return ticket.bytes(),
+                Ok(()) => return (ticket.bytes(), waits),
                 Err(wait_us) => wait_us,
             };
             if let Some(tuning) = &mut state.tuning {
                 tuning.note_wait(now_us);
             }
             drop(state);
+            waits += 1;
             self.clock.sleep(Duration::from_micros(wait_us));
         }
     }
@@ -397,13 +407,20 @@ impl TokenBucket {
 
 impl RateLimiter for TokenBucket {
     fn request(&self, bytes: u64, priority: IoPriority) {
-        let mut left = bytes;
+        self.request_counted(bytes, priority);
+    }
+
+    fn request_counted(&self, bytes: u64, priority: IoPriority) -> u64 {
+        let (mut left, mut all_waits) = (bytes, 0);
         if left > 0 {
             self.state.lock().requests[priority as usize] += 1;
         }
         while left > 0 {
-            left -= self.request_piece(left, priority);
+            let (granted, waits) = self.request_piece(left, priority);
+            left -= granted;
+            all_waits += waits;
         }
+        all_waits
     }
 
     fn limits(&self, kind: IoKind) -> bool {

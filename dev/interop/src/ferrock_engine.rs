@@ -54,6 +54,16 @@ impl Engine for FerrockEngine {
     }
 }
 
+impl FerrockEngine {
+    /// A follower of the database in `directory`, with a directory of its own.
+    pub fn open_follower(&self, directory: &Path, own: &Path) -> Outcome<FerrockDatabase> {
+        let mut options = DbOptions::default();
+        options.follower_refresh_catchup_period_ms = 20;
+        let (db, families) = Db::open_as_follower(own, directory, options, None).map_err(text)?;
+        Ok(FerrockDatabase { db, families, snapshots: Vec::new(), workers: None })
+    }
+}
+
 /// Whether compactions are done by workers: with half of all settings, told by their texts, so that a history that was
 /// drawn stays what it is.
 fn has_workers(settings: &Settings) -> bool {
@@ -114,7 +124,8 @@ fn apply_family(options: &mut ColumnFamilyOptions, settings: &FamilySettings) ->
     Ok(())
 }
 
-struct FerrockDatabase {
+/// An open database.
+pub struct FerrockDatabase {
     db: Db,
     families: Vec<ColumnFamily>,
     snapshots: Vec<Option<Snapshot>>,
@@ -123,6 +134,11 @@ struct FerrockDatabase {
 }
 
 impl FerrockDatabase {
+    /// Of a follower: takes in what was flushed meanwhile.
+    pub fn catch_up(&self) -> Outcome<()> {
+        self.db.try_catch_up_with_primary().map_err(text)
+    }
+
     /// What workers failed at, or the database refused of what they wrote.
     fn check_workers(&self) -> Outcome<()> {
         let Some(workers) = &self.workers else { return Ok(()) };

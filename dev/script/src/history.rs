@@ -381,6 +381,10 @@ impl Draw<'_> {
             8..12 => Change::Delete(family, self.key()),
             12..15 => Change::Merge(family, self.key(), Value(self.number(1000) as u32, 1 + self.number(12))),
             15 | 16 => {
+                if self.number(4) == 0 {
+                    // Wide enough that whole tables lie under it.
+                    return Change::DeleteRange(family, "k".to_owned(), SINGLE.to_owned());
+                }
                 let (a, b) = (self.key(), self.key());
                 let (begin, end) = if a < b { (a, b) } else { (b, a) };
                 Change::DeleteRange(family, begin, end)

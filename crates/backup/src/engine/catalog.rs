@@ -9,9 +9,10 @@
 //!   later release, no shared file is let go of: what a later release or a repair needs is not ours to remove. RocksDB
 //!   removes them with the next write.
 
+use super::sizes::Sizes;
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_format::backup::{BackupFileName, BackupMeta, BackupPlace, META_DIRECTORY, backup_id_of};
-use ferrock_vfs::{FileSystem, read_file};
+use ferrock_vfs::{FileEntry, FileSystem, read_file};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
@@ -64,7 +65,7 @@ impl Catalog {
     pub(super) fn load(files: &dyn FileSystem, directory: &Path, limit: u32) -> Result<Self> {
         let fingerprint = fingerprint_of(files, directory)?;
         let newest_id = fingerprint.keys().next_back().copied().unwrap_or(0);
-        let mut loading = Loading { files, directory, sizes: HashMap::new() };
+        let mut loading = Loading { files, directory, sizes: Sizes::new(files, directory) };
         let mut catalog = Self { newest_id, ..Self::default() };
         for &id in fingerprint.keys().rev() {
             if catalog.backups.len() as u64 >= u64::from(limit) {
@@ -181,10 +182,16 @@ fn is_of_the_backup(error: &Error) -> bool {
 
 fn fingerprint_of(files: &dyn FileSystem, directory: &Path) -> Result<Fingerprint> {
     let meta = directory.join(META_DIRECTORY);
-    let names = files.children(&meta).map_err(|error| match error.is_not_found() {
+    let explain = |error: Error| match error.is_not_found() {
         true => Error::new(ErrorKind::NotFound, "the directory has no backups: is it the right one?").in_file(&meta),
         false => error,
-    })?;
+    };
+    if let Some(listed) = files.list_files(&meta).map_err(explain)? {
+        let seen =
+            |entry: FileEntry| Some((backup_id_of(&entry.name)?, (entry.size_bytes, entry.modified_unix_seconds)));
+        return Ok(listed.into_iter().filter_map(seen).collect());
+    }
+    let names = files.children(&meta).map_err(explain)?;
     let mut fingerprint = Fingerprint::new();
     for (id, name) in names.iter().filter_map(|name| Some((backup_id_of(name)?, name))) {
         let path = meta.join(name);
@@ -203,8 +210,7 @@ fn fingerprint_of(files: &dyn FileSystem, directory: &Path) -> Result<Fingerprin
 struct Loading<'a> {
     files: &'a dyn FileSystem,
     directory: &'a Path,
-    /// Sizes of files by their names; `None` for those that are missing.
-    sizes: HashMap<String, Option<u64>>,
+    sizes: Sizes<'a>,
 }
 
 impl Loading<'_> {
@@ -242,7 +248,7 @@ impl Loading<'_> {
             if parsed.is_none_or(|name| matches!(name.place, BackupPlace::Private(of) if of != id)) {
                 return Err(wrong("the file is of another backup".to_owned()));
             }
-            let size = self.size_of(&file.name, &path)?.ok_or_else(|| wrong("the file is missing".to_owned()))?;
+            let size = self.sizes.of(&file.name)?.ok_or_else(|| wrong("the file is missing".to_owned()))?;
             for expected in [file.size_bytes, size_in_name(&file.name)].into_iter().flatten() {
                 if expected != size {
                     return Err(wrong(format!("the file has {size} bytes and must have {expected}")));
@@ -251,19 +257,6 @@ impl Loading<'_> {
             file.size_bytes = Some(size);
         }
         Ok(())
-    }
-
-    fn size_of(&mut self, name: &str, path: &Path) -> Result<Option<u64>> {
-        if let Some(size) = self.sizes.get(name) {
-            return Ok(*size);
-        }
-        let size = match self.files.file_size(path) {
-            Ok(size) => Some(size),
-            Err(error) if error.is_not_found() => None,
-            Err(error) => return Err(error),
-        };
-        self.sizes.insert(name.to_owned(), size);
-        Ok(size)
     }
 }
 

@@ -18,16 +18,18 @@
 
 use super::catalog::{KnownFile, size_in_name};
 use super::identity::run_id_of;
-use super::info::RemovalReport;
 use super::options::{CreateBackupOptions, ShareFilesNaming};
+use super::sizes::Sizes;
 use super::transfer::{Meter, Source, Transfer, Transferred, Transfers};
 use super::{BackupEngine, Writing};
+use crate::copying::{Copier, CopyCounts};
 use ferrock_base::{Error, ErrorKind, Result, SequenceNumber, Temperature};
 use ferrock_engine::{Db, FileKind, FlushOptions, LiveFileStorageInfo, LiveFilesStorageOptions};
 use ferrock_format::backup::{
     BackupMeta, BackupMetaFile, MAX_APP_METADATA_BYTES, META_DIRECTORY, PRIVATE_DIRECTORY, SHARED_CHECKSUM_DIRECTORY,
     SHARED_DIRECTORY, name_with_checksum, name_with_run, private_directory, unfinished,
 };
+use ferrock_statistics::Ticker;
 use ferrock_vfs::{FileSystem, WritableOptions};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -56,10 +58,12 @@ impl Planned {
         !self.is_there && !self.is_excluded
     }
 
-    /// Where it is written.
-    fn written_name(&self) -> String {
+    /// Where it is written. Shared files need another name until they are whole, unless the file system sees to that.
+    fn written_name(&self, creates_whole_files: bool) -> String {
         match self.name.rsplit_once('/') {
-            Some((directory, name)) if self.is_shared => format!("{directory}/{}", unfinished(name)),
+            Some((directory, name)) if self.is_shared && !creates_whole_files => {
+                format!("{directory}/{}", unfinished(name))
+            }
             _ => self.name.clone(),
         }
     }
@@ -115,8 +119,8 @@ impl BackupEngine {
             }
             Err(error) => {
                 // The first error is the one to report; the next write removes what stays now.
+                // A description that is there after all, and could not be removed, keeps its files.
                 writing.state.needs_clean_up = true;
-                let _ = self.remove_private_directory(id, &mut RemovalReport::default());
                 let _ = self.collect_garbage(&mut writing);
                 Err(error)
             }
@@ -139,7 +143,8 @@ impl BackupEngine {
         let sequence = db.latest_sequence_number();
         let list = self.live_files(db, options)?;
         let known = writing.state.catalog.known_files();
-        let copier = self.copier(&self.backup_limiter, Some(Arc::clone(&self.stop)));
+        let counts = CopyCounts::of(db, Ticker::BackupReadBytes, Ticker::BackupWriteBytes);
+        let copier = Copier { counts, ..self.copier(&self.backup_limiter, Some(Arc::clone(&self.stop))) };
         let transfers = self.transfers((&db.file_system(), files), copier, None);
         let mut planned = self.plan(&transfers, id, list, &known)?;
         if let Some(exclude) = options.exclude_files.as_ref().filter(|_| self.options.share_files_with_checksum) {
@@ -196,8 +201,9 @@ impl BackupEngine {
             planned.push(Planned { source, name, crc32c, is_there: false, is_excluded: false, is_shared });
         }
         self.name_by_checksum(transfers, &mut planned)?;
+        let mut sizes = Sizes::new(&*self.options.backup_file_system, &self.options.backup_dir);
         for file in planned.iter_mut().filter(|file| file.is_shared) {
-            self.find(transfers, file, known)?;
+            self.find(transfers, file, known, &mut sizes)?;
         }
         Ok(planned)
     }
@@ -232,15 +238,17 @@ impl BackupEngine {
     }
 
     /// Looks whether a shared file is in the directory.
-    fn find(&self, transfers: &Transfers, file: &mut Planned, known: &HashMap<&str, KnownFile>) -> Result<()> {
+    fn find(
+        &self,
+        transfers: &Transfers,
+        file: &mut Planned,
+        known: &HashMap<&str, KnownFile>,
+        sizes: &mut Sizes,
+    ) -> Result<()> {
         let Some(known) = known.get(&file.name[..]) else { return Ok(()) };
         let path = self.path(&file.name);
-        let size = match self.options.backup_file_system.file_size(&path) {
-            Ok(size) => size,
-            // It was removed behind our back: copying it again mends the other backups as well.
-            Err(error) if error.is_not_found() => return Ok(()),
-            Err(error) => return Err(error),
-        };
+        // If it was removed behind our back, copying it again mends the other backups as well.
+        let Some(size) = sizes.of(&file.name)? else { return Ok(()) };
         let ours = file.source.size_bytes;
         if size != ours && size_in_name(&file.name) == Some(ours) {
             // As above: a file of this name can only be this one.
@@ -303,7 +311,7 @@ impl BackupEngine {
         };
         Transfer {
             source,
-            target: Some(self.path(&file.written_name())),
+            target: Some(self.path(&file.written_name(self.options.backup_file_system.creates_whole_files()))),
             temperature: Temperature::Unknown,
             crc32c: file.crc32c,
         }
@@ -313,7 +321,10 @@ impl BackupEngine {
     fn place(&self, planned: &[Planned]) -> Result<()> {
         let files = &*self.options.backup_file_system;
         for file in planned.iter().filter(|file| file.is_shared && file.is_copied()) {
-            files.rename(&self.path(&file.written_name()), &self.path(&file.name))?;
+            let written = file.written_name(files.creates_whole_files());
+            if written != file.name {
+                files.rename(&self.path(&written), &self.path(&file.name))?;
+            }
         }
         if !self.options.sync {
             return Ok(());
@@ -334,18 +345,22 @@ impl BackupEngine {
         self.check_stopped()?;
         let files = &*self.options.backup_file_system;
         let (directory, name) = (self.path(META_DIRECTORY), id.to_string());
-        let (path, temporary) = (directory.join(&name), directory.join(unfinished(&name)));
-        let mut file = files.create_writable(&temporary, &WritableOptions::default())?;
-        file.append(&meta.encode(self.options.schema_version)?)?;
-        if self.options.sync {
-            file.sync()?;
-        }
-        file.close()?;
-        files.rename(&temporary, &path)?;
-        if !self.options.sync {
-            return Ok(());
-        }
-        files.sync_dir(&directory).inspect_err(|_| {
+        let path = directory.join(&name);
+        let written = if files.creates_whole_files() { path.clone() } else { directory.join(unfinished(&name)) };
+        let text = meta.encode(self.options.schema_version)?;
+        let write = || {
+            let mut file = files.create_writable(&written, &WritableOptions::default())?;
+            file.append(&text)?;
+            if self.options.sync {
+                file.sync()?;
+            }
+            file.close()?;
+            if written != path {
+                files.rename(&written, &path)?;
+            }
+            if self.options.sync { files.sync_dir(&directory) } else { Ok(()) }
+        };
+        write().inspect_err(|_| {
             // It failed for the caller, so it must not come back.
             let _ = files.remove_file(&path);
         })

@@ -13,6 +13,7 @@
 //! | `options.rs`, `info.rs` | what an engine is told, and what it tells |
 //! | `catalog.rs` | what the directory holds, as it was read |
 //! | `transfer.rs` | files that threads copy or read |
+//! | `sizes.rs` | how large files are, in few requests |
 //! | `identity.rs` | which run of a database wrote a table |
 //! | `create.rs`, `verify.rs`, `remove.rs`, `restore.rs` | what is done |
 //! | `restore_plan.rs` | which files a restored database gets, and which it has |
@@ -20,7 +21,8 @@
 //! Invariants:
 //! - A backup is there when its description is (`meta/N`), which is renamed into place when everything that it names
 //!   is durable. So a crash leaves it whole, or leaves files that nothing names, which the next write removes.
-//! - A shared file is never changed: it gets its name by a rename, when it is whole.
+//! - A shared file is never changed: it gets its name by a rename, when it is whole. Where files appear whole by
+//!   themselves, as objects of a store do ([`FileSystem::creates_whole_files`]), nothing is renamed.
 //! - Reads of one engine run beside each other, and wait for its writes. Writes of several engines, also of other
 //!   processes, exclude each other by the file BACKUP_LOCK; each looks first whether another one has changed the
 //!   directory.
@@ -36,6 +38,7 @@ mod options;
 mod remove;
 mod restore;
 mod restore_plan;
+mod sizes;
 mod transfer;
 mod verify;
 
@@ -248,6 +251,7 @@ impl BackupEngine {
             stop,
             leaves_unsynced: !self.options.sync,
             chunk_bytes: self.options.io_buffer_size,
+            counts: None,
         }
     }
 

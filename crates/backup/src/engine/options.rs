@@ -73,7 +73,8 @@ impl ShareFilesNaming {
 pub struct BackupEngineOptions {
     /// The directory; made by engines that write.
     pub backup_dir: PathBuf,
-    /// The file system of that directory (default: that of the operating system).
+    /// The file system of that directory (default: that of the operating system). With the feature `object-store` it
+    /// may be an `ObjectStoreFileSystem`; the directory is then a prefix of its keys.
     pub backup_file_system: Arc<dyn FileSystem>,
     /// The file system that databases are restored to (default: that of the operating system).
     pub db_file_system: Arc<dyn FileSystem>,

@@ -4,8 +4,9 @@ use super::BackupEngine;
 use super::catalog::{Backup, Catalog, size_in_name};
 use super::identity::run_id_of;
 use super::options::RestoreMode;
+use super::sizes::Sizes;
 use super::transfer::Transfer;
-use ferrock_base::{Error, Result, Temperature};
+use ferrock_base::{Error, ErrorKind, Result, Temperature};
 use ferrock_format::backup::{BackupFileName, SHARED_CHECKSUM_DIRECTORY, name_with_run};
 use ferrock_format::file_name::{self, FileKind, FileName};
 use std::collections::{HashMap, HashSet};
@@ -44,8 +45,12 @@ impl BackupEngine {
         let mut files = self.files_of(backup)?;
         self.add_excluded(backup, catalog, alternates, &mut files)?;
         let advice = format!("backup {id}: restore another one");
+        let mut sizes = Sizes::new(&*self.options.backup_file_system, &self.options.backup_dir);
         for file in files.iter().filter(|file| !file.is_elsewhere && file.alternate.is_none()) {
-            let size = self.options.backup_file_system.file_size(&file.from).map_err(|error| error.context(&advice))?;
+            let size = sizes.of(&file.relative).map_err(|error| error.context(&advice))?.ok_or_else(|| {
+                let what = format!("File missing: {advice}");
+                Error::new(ErrorKind::NotFound, what).in_file(&file.from)
+            })?;
             if size != file.size_bytes {
                 let what = format!("the file has {size} bytes and must have {}; {advice}", file.size_bytes);
                 return Err(Error::corruption(what).in_file(&file.from));

@@ -1,6 +1,7 @@
 //! Looking whether backups are sound.
 
 use super::BackupEngine;
+use super::sizes::Sizes;
 use super::transfer::Transfer;
 use ferrock_base::{Error, ErrorKind, Result};
 
@@ -15,13 +16,13 @@ impl BackupEngine {
         let state = self.state.read();
         let backup = state.catalog.backup(id)?;
         let files = &self.options.backup_file_system;
+        let mut sizes = Sizes::new(&**files, &self.options.backup_dir);
         let advice = "restore another backup, or delete this one";
         for file in &backup.meta.files {
             let path = self.path(&file.name);
-            let size = files.file_size(&path).map_err(|error| match error.is_not_found() {
-                true => Error::new(ErrorKind::NotFound, format!("File missing: backup {id} needs it; {advice}"))
-                    .in_file(&path),
-                false => error,
+            let size = sizes.of(&file.name)?.ok_or_else(|| {
+                let what = format!("File missing: backup {id} needs it; {advice}");
+                Error::new(ErrorKind::NotFound, what).in_file(&path)
             })?;
             if let Some(expected) = file.size_bytes.filter(|expected| *expected != size) {
                 let what = format!("backup {id}: the file has {size} bytes and must have {expected}; {advice}");

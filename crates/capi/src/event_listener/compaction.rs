@@ -8,8 +8,16 @@ use super::table_properties::rocksdb_table_properties_t;
 use crate::error::save;
 use crate::handle::give;
 use crate::memory::bytes;
-use ferrock::{CompactionFileInfo, CompactionJobInfo, Error, SubcompactionJobInfo};
+use ferrock::{CompactionFileInfo, CompactionJobInfo, CompactionReason, Error, SubcompactionJobInfo};
 use std::ffi::{c_char, c_int, c_uchar};
+
+/// The number of a reason. What RocksDB has no number for is unknown in C.
+fn reason(reason: CompactionReason) -> u32 {
+    match reason {
+        CompactionReason::RangeDeletion => CompactionReason::Unknown.number(),
+        reason => reason.number(),
+    }
+}
 
 /// A table of a compaction.
 pub struct rocksdb_compaction_file_info_t(CompactionFileInfo);
@@ -176,7 +184,7 @@ info_numbers! {
     fn rocksdb_compactionjobinfo_output_level -> c_int = |info| info.number(|info| level(info.output_level));
     /// Why, as a number of RocksDB's.
     fn rocksdb_compactionjobinfo_compaction_reason -> u32 = |info| {
-        info.number(|info| info.compaction_reason.number())
+        info.number(|info| reason(info.compaction_reason))
     };
     /// How the outputs are compressed.
     fn rocksdb_compactionjobinfo_compression -> u32 = |info| info.number(|info| info.compression as u32);
@@ -275,7 +283,7 @@ info_numbers! {
     /// The level written.
     fn rocksdb_subcompactionjobinfo_output_level -> c_int = |info| level(info.info.output_level);
     /// Why, as a number of RocksDB's.
-    fn rocksdb_subcompactionjobinfo_compaction_reason -> u32 = |info| info.info.compaction_reason.number();
+    fn rocksdb_subcompactionjobinfo_compaction_reason -> u32 = |info| reason(info.info.compaction_reason);
     /// How the outputs are compressed.
     fn rocksdb_subcompactionjobinfo_compression -> u32 = |info| info.info.compression as u32;
     /// How values in blob files are compressed.

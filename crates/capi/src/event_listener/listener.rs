@@ -12,7 +12,7 @@ use crate::error::save;
 use crate::handle::give;
 use ferrock::{
     BackgroundErrorReason, CompactionJobInfo, Error, EventListener, ExternalFileIngestionInfo, FlushJobInfo,
-    MemTableInfo, SubcompactionJobInfo, WriteStallInfo,
+    MemTableInfo, SubcompactionJobInfo, WaitCause, WriteStallInfo,
 };
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, OnceLock};
@@ -130,6 +130,10 @@ impl EventListener for Attached {
     }
 
     fn on_stall_conditions_changed(&self, info: &WriteStallInfo) {
+        // RocksDB tells of conditions of families alone.
+        if info.cause == WaitCause::WriteBufferManager {
+            return;
+        }
         self.tell(self.listener.on_stall_conditions_changed, || rocksdb_writestallinfo_t::new(info));
     }
 

@@ -1,7 +1,6 @@
 //! Compaction in other processes: what its options cannot say yet.
 
 use super::collectors::rocksdb_table_properties_collector_factory_t;
-use super::files::rocksdb_file_checksum_gen_factory_t;
 use super::not_built;
 use super::other::rocksdb_cuckoo_table_options_t;
 use crate::event_listener::rocksdb_eventlistener_t;
@@ -16,10 +15,6 @@ not_built! {
         override_options: *mut rocksdb_compaction_service_options_override_t,
         event_listener: *mut rocksdb_eventlistener_t,
     ) = refuse(event_listener);
-    fn rocksdb_compaction_service_options_override_set_file_checksum_gen_factory(
-        override_options: *mut rocksdb_compaction_service_options_override_t,
-        factory: *mut rocksdb_file_checksum_gen_factory_t,
-    ) = refuse;
     fn rocksdb_compaction_service_options_override_add_table_properties_collector_factory(
         override_options: *mut rocksdb_compaction_service_options_override_t,
         factory: *mut rocksdb_table_properties_collector_factory_t,

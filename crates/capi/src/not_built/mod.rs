@@ -20,7 +20,6 @@
 
 mod collectors;
 mod compaction_service;
-mod files;
 mod indexed_batch;
 mod options;
 mod other;

@@ -430,6 +430,9 @@ static void test_overrides(const char* directory) {
   rocksdb_sst_partitioner_factory_t* partitioner = rocksdb_sst_partitioner_fixed_prefix_factory_create(1);
   rocksdb_compaction_service_options_override_set_sst_partitioner_factory(overrides, partitioner);
   rocksdb_sst_partitioner_factory_destroy(partitioner);
+  rocksdb_file_checksum_gen_factory_t* checksums = rocksdb_file_checksum_gen_crc32c_factory_create();
+  rocksdb_compaction_service_options_override_set_file_checksum_gen_factory(overrides, checksums);
+  rocksdb_file_checksum_gen_factory_destroy(checksums);
   rocksdb_block_based_table_options_t* table = rocksdb_block_based_options_create();
   rocksdb_block_based_options_set_format_version(table, 5);
   rocksdb_compaction_service_options_override_set_block_based_table_factory(overrides, table);
@@ -449,6 +452,7 @@ static void test_overrides(const char* directory) {
   rocksdb_compaction_service_options_override_set_prefix_extractor(overrides, NULL);
   rocksdb_compaction_service_options_override_set_env(overrides, NULL);
   rocksdb_compaction_service_options_override_set_sst_partitioner_factory(overrides, NULL);
+  rocksdb_compaction_service_options_override_set_file_checksum_gen_factory(overrides, NULL);
   rocksdb_compaction_service_options_override_set_block_based_table_factory(overrides, NULL);
   rocksdb_compaction_service_options_override_set_option(overrides, NULL, "1");
   CHECK(!rocksdb_compaction_service_options_override_create_from_options(NULL));

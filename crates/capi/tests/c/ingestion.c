@@ -87,6 +87,51 @@ static void write_file(rocksdb_sstfilewriter_t* writer, const char* name, const 
   CHECK(size > 500 && size < 100000);
 }
 
+/* What was written before hides rows that come behind it. */
+static void test_behind(const char* path) {
+  rocksdb_options_t* options = rocksdb_options_create();
+  rocksdb_options_set_create_if_missing(options, 1);
+  rocksdb_options_set_compaction_style(options, rocksdb_universal_compaction);
+  rocksdb_options_set_cf_allow_ingest_behind(options, 1);
+  rocksdb_envoptions_t* env = rocksdb_envoptions_create();
+  rocksdb_sstfilewriter_t* writer = rocksdb_sstfilewriter_create(env, options);
+  rocksdb_sstfilewriter_open(writer, file("behind"), &err);
+  OK();
+  rocksdb_sstfilewriter_put(writer, "a", 1, "old", 3, &err);
+  OK();
+  rocksdb_sstfilewriter_put(writer, "b", 1, "old", 3, &err);
+  OK();
+  rocksdb_sstfilewriter_finish(writer, &err);
+  OK();
+  rocksdb_t* db = rocksdb_open(options, path, &err);
+  OK();
+  rocksdb_writeoptions_t* wo = rocksdb_writeoptions_create();
+  rocksdb_readoptions_t* ro = rocksdb_readoptions_create();
+  put(db, wo, "a", "new");
+  rocksdb_compact_range(db, NULL, 0, NULL, 0);
+  rocksdb_ingestexternalfileoptions_t* io = rocksdb_ingestexternalfileoptions_create();
+  rocksdb_ingestexternalfileoptions_set_ingest_behind(io, 1);
+  const char* files[] = {file("behind")};
+  rocksdb_ingest_external_file(db, files, 1, io, &err);
+  OK();
+  size_t length = 99;
+  char* value = rocksdb_get(db, ro, "a", 1, &length, &err);
+  OK();
+  CHECK(is_bytes(value, length, "new"));
+  rocksdb_free(value);
+  value = rocksdb_get(db, ro, "b", 1, &length, &err);
+  OK();
+  CHECK(is_bytes(value, length, "old"));
+  rocksdb_free(value);
+  rocksdb_ingestexternalfileoptions_destroy(io);
+  rocksdb_readoptions_destroy(ro);
+  rocksdb_writeoptions_destroy(wo);
+  rocksdb_close(db);
+  rocksdb_sstfilewriter_destroy(writer);
+  rocksdb_envoptions_destroy(env);
+  rocksdb_options_destroy(options);
+}
+
 int main(int argc, char** argv) {
   CHECK(argc == 2);
   snprintf(outside, sizeof(outside), "%s", argv[1]);
@@ -177,7 +222,7 @@ int main(int argc, char** argv) {
   rocksdb_ingestexternalfileoptions_set_move_files(io, 0);
   rocksdb_ingestexternalfileoptions_set_ingest_behind(io, 1);
   rocksdb_ingest_external_file(db, both, 1, io, &err);
-  FAILED("Not implemented: ", "ingest_behind");
+  FAILED("Invalid argument: ", "cf_allow_ingest_behind=false");
 #endif
   rocksdb_comparator_destroy(reverse);
   rocksdb_sstfilewriter_destroy(writer);
@@ -190,5 +235,7 @@ int main(int argc, char** argv) {
   CHECK(heard.destroyed == 1);
   rocksdb_writeoptions_destroy(wo);
   rocksdb_readoptions_destroy(ro);
+  snprintf(path, sizeof(path), "%s/behind_db", argv[1]);
+  test_behind(path);
   return 0;
 }

@@ -84,6 +84,36 @@ static void counts_of_a_database(const char* path) {
   rocksdb_options_destroy(options);
 }
 
+/* The numbers of sums: each is another one, and those of times are 0 where counts alone are wanted. */
+static void times_of_a_thread(rocksdb_t* db, rocksdb_perfcontext_t* context) {
+  static const int times[] = {rocksdb_get_snapshot_time,        rocksdb_get_from_memtable_time,
+                              rocksdb_get_post_process_time,    rocksdb_get_from_output_files_time,
+                              rocksdb_seek_internal_seek_time,  rocksdb_seek_child_seek_time,
+                              rocksdb_write_wal_time,           rocksdb_write_memtable_time,
+                              rocksdb_write_pre_and_post_process_time};
+  rocksdb_readoptions_t* read = rocksdb_readoptions_create();
+  rocksdb_writeoptions_t* write = rocksdb_writeoptions_create();
+  for (int level = rocksdb_enable_count; level <= rocksdb_enable_time; level += 2) {
+    rocksdb_set_perf_level(level);
+    rocksdb_perfcontext_reset(context);
+    rocksdb_put(db, write, "in memory", 9, "value", 5, &err);
+    OK();
+    get(db, "key000500");
+    rocksdb_iterator_t* iter = rocksdb_create_iterator(db, read);
+    rocksdb_iter_seek(iter, "key000500", 9);
+    CHECK(rocksdb_iter_valid(iter));
+    rocksdb_iter_destroy(iter);
+    for (size_t index = 0; index < sizeof times / sizeof *times; index++) {
+      CHECK((rocksdb_perfcontext_metric(context, times[index]) > 0) == (level == rocksdb_enable_time));
+    }
+    CHECK(rocksdb_perfcontext_metric(context, rocksdb_get_from_memtable_count) == 1);
+    CHECK(rocksdb_perfcontext_metric(context, rocksdb_seek_on_memtable_count) == 1);
+    CHECK(rocksdb_perfcontext_metric(context, rocksdb_seek_child_seek_count) == 2);
+  }
+  rocksdb_writeoptions_destroy(write);
+  rocksdb_readoptions_destroy(read);
+}
+
 static void counts_of_a_thread(const char* path) {
   rocksdb_options_t* options = rocksdb_options_create();
   rocksdb_t* db = open_db(options, path);
@@ -108,6 +138,7 @@ static void counts_of_a_thread(const char* path) {
   rocksdb_free(report);
   rocksdb_perfcontext_reset(context);
   CHECK(rocksdb_perfcontext_metric(context, rocksdb_block_read_count) == 0);
+  times_of_a_thread(db, context);
   rocksdb_set_perf_level(rocksdb_disable);
   rocksdb_perfcontext_destroy(context);
   rocksdb_close(db);

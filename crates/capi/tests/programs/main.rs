@@ -86,6 +86,11 @@ fn followers() {
 }
 
 #[test]
+fn file_checksums() {
+    check("file_checksums");
+}
+
+#[test]
 fn exported_families() {
     check("exported_families");
 }

@@ -87,8 +87,21 @@ impl Rows {
 }
 
 /// Commands that know `--ttl`; to the others a value is what is stored.
-const WITH_TTL: &[&str] =
-    &["get", "put", "batchput", "delete", "singledelete", "deleterange", "merge", "scan", "dump", "load", "compact"];
+const WITH_TTL: &[&str] = &[
+    "get",
+    "multi_get",
+    "put",
+    "batchput",
+    "delete",
+    "singledelete",
+    "deleterange",
+    "merge",
+    "query",
+    "scan",
+    "dump",
+    "load",
+    "compact",
+];
 
 /// Whether `--ttl` is given, to a command that knows it.
 fn has_ttl(request: &Request) -> Result<bool> {
@@ -137,6 +150,9 @@ const SHAPING: &[&str] = &[
     "file_size",
 ];
 
+/// Flags that open a database which follows another one.
+const FOLLOWING: [&str; 2] = ["secondary_path", "leader_path"];
+
 /// The directory of `--db`.
 pub(crate) fn directory(request: &Request) -> Result<PathBuf> {
     request.get("db").map(PathBuf::from).ok_or_else(|| Failure::Usage("--db=<directory> must be given".to_owned()))
@@ -144,12 +160,17 @@ pub(crate) fn directory(request: &Request) -> Result<PathBuf> {
 
 /// Opens for reading: nothing is written, not even a lock.
 pub(crate) fn open_for_reading(request: &Request) -> Result<Opened> {
-    let directory = directory(request)?;
+    let own = directory(request)?;
+    // What a follower reads is its leader's.
+    let leader = request.get("leader_path").map(PathBuf::from);
+    let directory = leader.clone().unwrap_or_else(|| own.clone());
+    if leader.is_some() && request.get("secondary_path").is_some() {
+        return Err(Failure::Usage("--leader_path and --secondary_path: give one of them".to_owned()));
+    }
     if has_ttl(request)? {
-        if request.get("secondary_path").is_some() {
-            return Err(Failure::Usage(
-                "--secondary_path: a secondary takes no times off values; leave out --ttl".to_owned(),
-            ));
+        if let Some(flag) = FOLLOWING.into_iter().find(|flag| request.get(flag).is_some()) {
+            let what = format!("--{flag}: a database that follows another takes no times off values; leave out --ttl");
+            return Err(Failure::Usage(what));
         }
         let (options, families) = options(request, &directory)?;
         let opened = TtlDb::open_read_only(&directory, options, with_times(families)?);
@@ -163,6 +184,7 @@ pub(crate) fn open_for_reading(request: &Request) -> Result<Opened> {
         (recovery_of(&directory), None)
     };
     let (db, families) = match request.get("secondary_path") {
+        _ if leader.is_some() => Db::open_as_follower(&own, &directory, options, families),
         Some(own) => Db::open_as_secondary(&directory, own, options, families),
         None => Db::open_read_only(&directory, options, families),
     }
@@ -172,8 +194,9 @@ pub(crate) fn open_for_reading(request: &Request) -> Result<Opened> {
 
 /// Opens for writing.
 pub(crate) fn open_for_writing(request: &Request) -> Result<Opened> {
-    if request.get("secondary_path").is_some() {
-        return Err(Failure::Usage("--secondary_path: a secondary only reads; leave it out to write".to_owned()));
+    if let Some(flag) = FOLLOWING.into_iter().find(|flag| request.get(flag).is_some()) {
+        let what = format!("--{flag}: a database that follows another is only read; leave it out to write");
+        return Err(Failure::Usage(what));
     }
     let directory = directory(request)?;
     let creates = request.is_set("create_if_missing") && !exists(&directory)?;
@@ -199,6 +222,35 @@ pub(crate) fn open_for_writing(request: &Request) -> Result<Opened> {
         Db::open_with_latest_options(&directory, recovery_of(&directory))
     }
     .map_err(|error| no_database(&directory, error))?;
+    opened_of(request, db, None, families)
+}
+
+/// Options of a database and of its families.
+pub(crate) type Shaped = (DbOptions, Vec<(String, ColumnFamilyOptions)>);
+
+/// The options of the directory and of the command line, for [`open_shaped`].
+pub(crate) fn shaped_options(request: &Request) -> Result<Shaped> {
+    if request.get("secondary_path").is_some() {
+        return Err(Failure::Usage("--secondary_path: a secondary only reads; leave it out to write".to_owned()));
+    }
+    has_ttl(request)?;
+    options(request, &directory(request)?)
+}
+
+/// Opens for writing, with options of which `change` changes those of the family.
+pub(crate) fn open_shaped(
+    request: &Request,
+    shaped: &Shaped,
+    change: impl FnOnce(&mut ColumnFamilyOptions),
+) -> Result<Opened> {
+    let directory = directory(request)?;
+    let (options, mut families) = shaped.clone();
+    let chosen = request.get("column_family").unwrap_or("default");
+    if let Some((_, family)) = families.iter_mut().find(|(name, _)| name == chosen) {
+        change(family);
+    }
+    let opened = Db::open_cf(&directory, options, families);
+    let (db, families) = opened.map_err(|error| no_database(&directory, error))?;
     opened_of(request, db, None, families)
 }
 

@@ -1,7 +1,7 @@
 //! `sst_dump`: looks into table files, with the commands, the flags and the output of RocksDB's tool of that name.
 //!
 //! ```text
-//! arguments.rs   command line -> Request, by one table of flags     table_file.rs   finding and opening tables
+//! arguments.rs   command line -> Request, by one table of flags     table_file.rs   finding tables
 //! run.rs         file after file, in text or in JSON                sequential.rs   check, scan
 //! raw.rs         everything a table consists of                     recompress.rs   sizes under other compressions
 //! details.rs     properties, metaindex, statistics as text          json.rs         the same as JSON

@@ -1,12 +1,14 @@
 //! File after file: what was asked for, as text as it comes, or as one JSON object at the end.
 
 use crate::arguments::{Command, Request};
-use crate::table_file::{Found, blocks_of, find, open};
+use crate::table_file::{Found, blocks_of, find};
 use crate::{Failure, Result, details, json, raw, recompress, sequential};
 use ferrock::Error;
 use ferrock_console::failure::{NOT_DONE, exit_code_of};
+use ferrock_console::tables::open_table;
 use ferrock_console::text::digits;
 use ferrock_table::{BlockTable, Table, TableStatistics};
+use ferrock_vfs::IoActivity;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Map, Value, json};
 use std::io::{IsTerminal, Write};
@@ -110,7 +112,7 @@ impl Session<'_> {
         let mut row = Map::new();
         let name = path.display().to_string();
         self.say(&format!("Process {name}"))?;
-        let opened = open(path);
+        let opened = open_table(path);
         let result = match &opened {
             Ok(reader) => {
                 let format = if reader.as_block().is_some() { "block-based" } else { "plain table" };
@@ -142,7 +144,7 @@ impl Session<'_> {
     fn table(&mut self, path: &Path, reader: &Table, row: &mut Map<String, Value>) -> Result<()> {
         match self.request.command {
             Command::Check | Command::Scan => self.read(reader, row)?,
-            Command::Verify => match reader.verify_checksums(0) {
+            Command::Verify => match reader.verify_checksums(0, IoActivity::Unknown) {
                 Ok(()) => self.say("The file is ok")?,
                 Err(error) => {
                     self.complain(&format!("{} is corrupted: {error}", path.display()), &error)?;

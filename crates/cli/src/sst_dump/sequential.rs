@@ -1,15 +1,11 @@
 //! `check` and `scan`: the entries of a table in order.
-//!
-//! ```text
-//! 'key' seq:N, type:T => value
-//! ```
 
 use crate::Result;
 use crate::arguments::{Command, Range, Request};
 use ferrock::{Error, ValueType};
 use ferrock_base::internal_key::{ParsedInternalKey, make_internal_key};
 use ferrock_base::{InternalIterator, MAX_SEQUENCE_NUMBER};
-use ferrock_console::text::{blob_reference, digits};
+use ferrock_console::tables::{EntryText, print_entry};
 use ferrock_table::{Table, TableIter, TableReadOptions};
 use std::io::Write;
 
@@ -30,6 +26,8 @@ pub(crate) fn read(request: &Request, reader: &Table, most: u64, out: &mut dyn W
         total_order_seek: true,
         ..TableReadOptions::default()
     };
+    let text =
+        EntryText { is_hex: request.is_set("output_hex"), decodes_blob_index: request.is_set("decode_blob_index") };
     let mut iter = start(&request.range, reader, options);
     let comparator = reader.comparator().user().clone();
     let mut entries = 0;
@@ -47,7 +45,7 @@ pub(crate) fn read(request: &Request, reader: &Table, most: u64, out: &mut dyn W
         }
         entries += 1;
         if prints {
-            print(request, key, iter.value(), out)?;
+            print_entry(text, key, iter.value(), out)?;
         }
         iter.next();
     }
@@ -95,21 +93,6 @@ fn miscounted(range: &Range, reader: &Table, entries: u64) -> Option<Error> {
         let message = format!("the table has {entries} point entries, its properties say {counted}");
         Error::corruption(message).in_file(reader.file_path())
     })
-}
-
-fn print(request: &Request, key: ParsedInternalKey<'_>, value: &[u8], out: &mut dyn Write) -> Result<()> {
-    let is_hex = request.is_set("output_hex");
-    let show = |bytes: &[u8]| if is_hex { digits(bytes).into_bytes() } else { bytes.to_vec() };
-    out.write_all(b"'")?;
-    out.write_all(&show(key.user_key))?;
-    write!(out, "' seq:{}, type:{} => ", key.sequence.0, key.value_type as u8)?;
-    if request.is_set("decode_blob_index") && key.value_type == ValueType::BlobIndex {
-        writeln!(out, "{}", blob_reference(value)?)?;
-    } else {
-        out.write_all(&show(value))?;
-        writeln!(out)?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
-//! Finding and opening tables.
+//! Finding tables.
 
 use crate::Result;
-use ferrock::{Error, ErrorKind};
-use ferrock_base::{Comparator, InternalComparator};
-use ferrock_table::{BlockTable, Table, TableReaderParams};
-use ferrock_vfs::{FileSystem, RandomAccessOptions, default_file_system};
-use std::path::{Path, PathBuf};
+use ferrock::Error;
+use ferrock_table::{BlockTable, Table};
+use ferrock_vfs::default_file_system;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What the command line named, and what is there.
@@ -35,24 +34,6 @@ pub(crate) fn find(paths: &[PathBuf]) -> Result<Found> {
         found.directory = None;
     }
     Ok(found)
-}
-
-/// Opens a table by what it says about itself.
-pub(crate) fn open(path: &Path) -> std::result::Result<Table, Error> {
-    let file_system: Arc<dyn FileSystem> = default_file_system();
-    let file = file_system.open_random_access(path, &RandomAccessOptions::default())?;
-    let mut params = TableReaderParams::new(file, file_system, InternalComparator::default());
-    // Plain tables do not name their order.
-    let name = match BlockTable::properties_of(&params) {
-        Ok(properties) => properties.comparator_name,
-        Err(error) if error.kind() == ErrorKind::NotSupported => String::new(),
-        Err(error) => return Err(error),
-    };
-    if !name.is_empty() {
-        let comparator = Comparator::built_in(&name).map_err(|error| error.in_file(path))?;
-        params.comparator = InternalComparator::new(comparator);
-    }
-    Table::open(params)
 }
 
 /// The table as one of blocks.

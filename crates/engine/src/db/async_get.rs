@@ -13,6 +13,7 @@ use super::multi_get::Search;
 use super::search::PinnedSlice;
 use crate::column_family::ColumnFamilyData;
 use crate::db::search;
+use crate::metrics::operations::FutureWatch;
 use crate::options::ReadOptions;
 use ferrock_base::{Error, Result};
 use ferrock_statistics::ThreadState;
@@ -31,19 +32,27 @@ pub(crate) fn get_async(
     key: &[u8],
 ) -> GetAsync {
     let thread = ThreadState::current();
-    search::look_up(core, data, options, key, thread, |pinned, lookup, mut context| {
+    let watch = FutureWatch::begin(&core.metrics, thread, &core.env.clock);
+    let perf = watch.as_ref().and_then(|_| thread.perf());
+    search::look_up(core, data, options, key, (thread, perf), |pinned, lookup, mut context| {
         let counts = core.metrics.lookup_recorder(thread);
-        let stop = if !context.needs_tables() {
+        let asks_tables = context.needs_tables();
+        let stop = if !asks_tables {
             None
         } else {
             let table_options = options.for_table(IoActivity::Get);
             let search = Search { data, pinned, options, table_options, counts: &counts };
             search.resume(pinned.version.candidates(lookup), None, lookup, &mut context)
         };
-        let state = || Arc::new(PinnedState::new(core, data, pinned, options));
-        match step(stop, lookup, context, state) {
-            Step::Over(result) => GetAsync::ready(result),
-            Step::Waits(suspended) => GetAsync::waiting(suspended),
+        let state = || Arc::new(PinnedState::new(core, data, pinned, options, IoActivity::Get));
+        match step(stop, lookup, context, (&counts, asks_tables), state) {
+            Step::Over(result) => {
+                if let Some(watch) = watch {
+                    watch.end_get(&result);
+                }
+                GetAsync::ready(result)
+            }
+            Step::Waits(suspended) => GetAsync::waiting(suspended, watch),
         }
     })
 }
@@ -64,6 +73,7 @@ enum State {
 struct Waiting {
     wait: Wait,
     suspended: Option<SuspendedLookup>,
+    watch: Option<FutureWatch>,
 }
 
 impl fmt::Debug for GetAsync {
@@ -84,8 +94,8 @@ impl GetAsync {
     }
 
     #[cold]
-    fn waiting(suspended: SuspendedLookup) -> Self {
-        let waiting = Waiting { wait: suspended.start(), suspended: Some(suspended) };
+    fn waiting(suspended: SuspendedLookup, watch: Option<FutureWatch>) -> Self {
+        let waiting = Waiting { wait: suspended.start(), suspended: Some(suspended), watch };
         Self { state: State::Waits(Box::new(waiting)) }
     }
 }
@@ -99,7 +109,12 @@ impl Future for GetAsync {
                 let completion = ready!(Pin::new(&mut waiting.wait).poll(context));
                 if let Some(suspended) = waiting.suspended.take() {
                     match suspended.resume(completion) {
-                        Step::Over(result) => self.state = State::Over(result),
+                        Step::Over(result) => {
+                            if let Some(watch) = &waiting.watch {
+                                watch.end_get(&result);
+                            }
+                            self.state = State::Over(result);
+                        }
                         Step::Waits(suspended) => {
                             waiting.wait = suspended.start();
                             waiting.suspended = Some(suspended);

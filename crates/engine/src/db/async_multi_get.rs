@@ -17,8 +17,8 @@ use super::search::{PinnedSlice, search_memtables};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
 use crate::db::multi_get;
 use crate::db::search;
+use crate::metrics::operations::FutureWatch;
 use crate::options::ReadOptions;
-use crate::super_version::thread_ordinal;
 use ferrock_base::Result;
 use ferrock_statistics::ThreadState;
 use ferrock_table::ValuePin;
@@ -54,6 +54,7 @@ pub struct MultiGetAsync {
     taken: usize,
     /// The numbers of the waits, those that are over included.
     places: HashMap<Identity, usize>,
+    watch: Option<FutureWatch>,
 }
 
 impl fmt::Debug for MultiGetAsync {
@@ -69,8 +70,10 @@ pub(crate) fn multi_get_async(
     options: &ReadOptions,
     keys: &[&[u8]],
 ) -> MultiGetAsync {
-    let pinned = data.super_version.pin(thread_ordinal());
-    let mut future = MultiGetAsync::default();
+    let thread = ThreadState::current();
+    let watch = FutureWatch::begin(&core.metrics, thread, &core.env.clock);
+    let pinned = data.super_version.pin(thread.ordinal());
+    let mut future = MultiGetAsync { watch, ..MultiGetAsync::default() };
     future.slots = future.search(core, (data, &pinned), options, &search::view_for(core, options), keys);
     future
 }
@@ -86,12 +89,13 @@ pub(crate) fn multi_get_families_async(
     let views = core.hold_views();
     let options = &multi_get::as_of_one_moment(core, options, groups.len());
     let data = |group: &[usize]| &families[group[0]].data;
-    let thread = thread_ordinal();
-    let pins: Vec<_> = groups.iter().map(|group| data(group).super_version.pin(thread)).collect();
+    let thread = ThreadState::current();
+    let watch = FutureWatch::begin(&core.metrics, thread, &core.env.clock);
+    let pins: Vec<_> = groups.iter().map(|group| data(group).super_version.pin(thread.ordinal())).collect();
     // Behind all pins: no family has dropped anything that is visible in this view.
     let view = search::view_for(core, options);
     drop(views);
-    let mut future = MultiGetAsync { slots: vec![0; keys.len()], ..MultiGetAsync::default() };
+    let mut future = MultiGetAsync { slots: vec![0; keys.len()], watch, ..MultiGetAsync::default() };
     for (group, pinned) in groups.iter().zip(&pins) {
         let own: Vec<&[u8]> = group.iter().map(|&index| keys[index]).collect();
         let slots = future.search(core, (data(group), pinned), options, &view, &own);
@@ -117,7 +121,7 @@ impl MultiGetAsync {
         view: &ReadView,
         keys: &[&[u8]],
     ) -> Vec<usize> {
-        let operator = pinned.options.merge_operator.as_deref();
+        let operator = pinned.merge_operator.as_deref();
         let batch = MultiGetBatch::<ValuePin>::new(data.comparator.user(), keys, view, operator);
         let thread = ThreadState::current();
         let counts = &core.metrics.lookup_recorder(thread);
@@ -127,17 +131,18 @@ impl MultiGetAsync {
         self.results.reserve(lookups.len());
         let (mut state, mut asking): (Option<Arc<PinnedState>>, u64) = (None, 0);
         for (number, (lookup, mut context)) in lookups.into_iter().zip(contexts).enumerate() {
-            let stop = if search_memtables(pinned, &lookup, &mut context) {
+            let asks_tables = search_memtables(pinned, &lookup, &mut context, counts.perf);
+            let stop = if asks_tables {
                 asking += 1;
                 search.resume(pinned.version.candidates(&lookup), None, &lookup, &mut context)
             } else {
                 None
             };
             let state = || {
-                let make = || Arc::new(PinnedState::new(core, data, pinned, options));
+                let make = || Arc::new(PinnedState::new(core, data, pinned, options, IoActivity::MultiGet));
                 Arc::clone(state.get_or_insert_with(make))
             };
-            match step(stop, &lookup, context, state) {
+            match step(stop, &lookup, context, (counts, asks_tables), state) {
                 Step::Over(result) => self.results.push(result),
                 Step::Waits(suspended) => {
                     self.results.push(Ok(None));
@@ -182,7 +187,11 @@ impl Future for MultiGetAsync {
             self.resume(&completion);
         }
         let results = std::mem::take(&mut self.results);
-        Poll::Ready(in_callers_order(results, &std::mem::take(&mut self.slots)))
+        let found = in_callers_order(results, &std::mem::take(&mut self.slots));
+        if let Some(watch) = self.watch.take() {
+            watch.end_batch(&found);
+        }
+        Poll::Ready(found)
     }
 }
 

@@ -17,11 +17,12 @@ use super::search::PinnedSlice;
 use crate::column_family::{ColumnFamilyData, SuperVersion};
 use crate::db::search;
 use crate::files::openings::Opening;
+use crate::metrics::operations::note_lookup;
 use crate::options::ReadOptions;
 use ferrock_base::{Error, ErrorKind, FileNumber, LookupKey, Result};
 use ferrock_format::blob_index::BlobReference;
 use ferrock_statistics::ThreadState;
-use ferrock_table::{BlockRead, LoadedBlock, NeededBlock, Table, TableLookup, ValuePin};
+use ferrock_table::{BlockRead, LoadedBlock, LookupRecorder, NeededBlock, Table, TableLookup, ValuePin};
 use ferrock_tree::blob::{BlobFileReader, BlobPlace, BlobRead, BlobView};
 use ferrock_tree::read::{GetContext, SuspendedGet};
 use ferrock_tree::table_cache::TableRef;
@@ -38,6 +39,8 @@ pub(super) struct PinnedState {
     data: Arc<ColumnFamilyData>,
     pinned: Arc<SuperVersion>,
     options: ReadOptions,
+    /// What its reads of tables are for.
+    activity: IoActivity,
 }
 
 /// The point at which a search is suspended.
@@ -109,8 +112,15 @@ impl PinnedState {
         data: &Arc<ColumnFamilyData>,
         pinned: &Arc<SuperVersion>,
         options: &ReadOptions,
+        activity: IoActivity,
     ) -> Self {
-        Self { core: Arc::clone(core), data: Arc::clone(data), pinned: Arc::clone(pinned), options: options.clone() }
+        Self {
+            core: Arc::clone(core),
+            data: Arc::clone(data),
+            pinned: Arc::clone(pinned),
+            options: options.clone(),
+            activity,
+        }
     }
 
     fn blobs(&self) -> BlobView<'_> {
@@ -137,14 +147,18 @@ impl PinnedState {
     }
 }
 
-/// Finishes a search, or suspends it. `state` is called only to suspend it.
+/// Finishes a search, which asked tables or did not, or suspends it. `state` is called only to suspend it.
 #[inline]
 pub(super) fn step(
     stop: Option<Stop<'_>>,
     lookup: &LookupKey,
     mut context: GetContext<'_, ValuePin>,
+    (counts, asked_tables): (&LookupRecorder<'_>, bool),
     state: impl FnOnce() -> Arc<PinnedState>,
 ) -> Step {
+    if stop.is_none() {
+        note_lookup(counts, &context, asked_tables);
+    }
     if stop.is_none() && context.blob_index().is_none() {
         return Step::Over(context.finish());
     }
@@ -187,11 +201,12 @@ impl SuspendedLookup {
         let (state, core) = (&self.state, &self.state.core);
         match &self.at {
             At::Block(_, table, _, needed) => {
-                Wait::Block(table.start_needed(&state.options.for_table(IoActivity::Get), *needed))
+                Wait::Block(table.start_needed(&state.options.for_table(state.activity), *needed))
             }
             At::Table(file) => {
                 let (state, file) = (Arc::clone(state), Arc::clone(file));
-                let (number, open) = (file.number, move || state.data.table_cache.get(&file).map(Arc::new));
+                let (number, open) =
+                    (file.number, move || state.data.table_cache.get_for(&file, state.activity).map(Arc::new));
                 Wait::Table(core.reads.open_table(number, open))
             }
             At::BlobFile(reference, _) => {
@@ -208,7 +223,7 @@ impl SuspendedLookup {
     /// Resumes with the result.
     pub(super) fn resume(self, completion: Completion) -> Step {
         let Self { state, lookup, found, at } = self;
-        let operator = state.pinned.options.merge_operator.as_deref();
+        let operator = state.pinned.merge_operator.as_deref();
         let mut context = GetContext::resume(lookup.user_key(), operator, found);
         let place = match (at, completion) {
             (At::Block(file, table, mut in_table, _), Completion::Block(block)) => {
@@ -254,7 +269,7 @@ impl PinnedState {
         mut context: GetContext<'_, ValuePin>,
     ) -> Step {
         let options = &self.options;
-        let table_options = options.for_table(IoActivity::Get);
+        let table_options = options.for_table(self.activity);
         let counts = &self.core.metrics.lookup_recorder(ThreadState::current());
         let search = Search { data: &self.data, pinned: &self.pinned, options, table_options, counts };
         let mut candidates = self.pinned.version.candidates(lookup);
@@ -267,6 +282,6 @@ impl PinnedState {
             None => search.enter(file, table, lookup, &mut context),
         };
         let stop = search.resume(candidates, Some(place), lookup, &mut context);
-        step(stop, lookup, context, || Arc::clone(self))
+        step(stop, lookup, context, (counts, true), || Arc::clone(self))
     }
 }

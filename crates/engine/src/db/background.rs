@@ -1,6 +1,8 @@
 //! The database as the host of its jobs, and how it ends.
 
-use super::{DbCore, auto_resume, cleanup, compact, direct_writes, flush, options_file, properties, remote, write};
+use super::{
+    DbCore, auto_resume, cleanup, compact, direct_writes, flush, open, options_file, properties, remote, write,
+};
 use crate::column_family::ColumnFamilyData;
 use crate::files::Awaited;
 use crate::jobs::{IdleWait, Job, JobHost, PickedCompaction, Places, Wanted};
@@ -8,6 +10,7 @@ use crate::options::WaitForCompactOptions;
 use ferrock_base::Result;
 use ferrock_options::{AwaitsTask, FlushReason};
 use ferrock_tree::compaction::choice::RunningCompactions;
+use ferrock_tree::version::ReadBack;
 use ferrock_vfs::process_memory::FreePages;
 use std::sync::Arc;
 
@@ -117,7 +120,8 @@ fn is_flush_owed(core: &DbCore) -> bool {
 /// Ends the database: no new work, wait for what runs, flush what no log has, close the log, give up the lock.
 pub(super) fn close(core: &DbCore) -> Result<()> {
     if core.jobs.is_read_only() || core.jobs.is_closing() {
-        return core.tracer.end_if_on().map(drop);
+        let ended = open::end_following(core);
+        return ended.and(core.tracer.end_if_on().map(drop));
     }
     core.events.tell_shutdown();
     // Closing waits for the writer that leads the queue, which must not wait for its delay or for the end of a stop.
@@ -144,8 +148,25 @@ pub(super) fn close(core: &DbCore) -> Result<()> {
         // outputs until the next open.
         cleanup::delete_unneeded_files(core);
     }
+    if core.options.load().verify_manifest_content_on_close {
+        result = result.and(read_manifest_back(core));
+    }
     result = result.and(core.writes.logs().close()).and(core.tracer.end_if_on().map(drop));
     core.events.log().info(|| "closed".to_owned());
     core.files.unlock_directory();
     result
+}
+
+/// The option `verify_manifest_content_on_close`. A MANIFEST that is replaced stays beside the new one until the next
+/// open.
+fn read_manifest_back(core: &DbCore) -> Result<()> {
+    match core.versions.read_manifest_back()? {
+        ReadBack::NotOpen | ReadBack::Good => {}
+        ReadBack::Replaced(damage) => {
+            core.events
+                .log()
+                .error(|| format!("{damage}; the MANIFEST was written anew before the database is closed"));
+        }
+    }
+    Ok(())
 }

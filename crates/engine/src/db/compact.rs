@@ -18,7 +18,7 @@ use ferrock_statistics::{Histogram, Recorder, Ticker};
 use ferrock_table::CopiedBlocks;
 use ferrock_tree::blob::BlobCollection;
 use ferrock_tree::compaction::choice::{CompactionKind, CompactionReason, RunningCompactions};
-use ferrock_tree::compaction::picker::{self, PickerInput};
+use ferrock_tree::compaction::picker::{self, PickerInput, Readable};
 use ferrock_tree::file_counts::WrittenBy;
 use ferrock_tree::job::{CompactionJob, JobOutput};
 use ferrock_tree::version::Version;
@@ -36,7 +36,8 @@ pub(super) fn pick_compaction(
         return None;
     }
     let version = core.versions.current(data.id)?;
-    let input = picker_input(core, &version, &options, running);
+    let readable = readable(core, data);
+    let input = PickerInput { readable: readable.as_ref(), ..picker_input(core, &version, &options, running) };
     let choice = match wanted {
         Wanted::Any => picker::pick(&input),
         Wanted::IntoLastLevel => picker::pick_into_last_level(&input),
@@ -49,7 +50,21 @@ pub(super) fn pick_compaction(
 pub(super) fn is_compaction_due(core: &DbCore, data: &ColumnFamilyData, running: &RunningCompactions) -> bool {
     let options = data.options.load_full();
     let Some(version) = core.versions.current(data.id) else { return false };
-    !options.disable_auto_compactions && picker::needs_compaction(&picker_input(core, &version, &options, running))
+    if options.disable_auto_compactions {
+        return false;
+    }
+    let readable = readable(core, data);
+    let input = PickerInput { readable: readable.as_ref(), ..picker_input(core, &version, &options, running) };
+    picker::needs_compaction(&input)
+}
+
+/// What can be read now, for a family that has range deletions.
+fn readable(core: &DbCore, data: &ColumnFamilyData) -> Option<Readable> {
+    data.table_cache.has_range_deletions().then(|| {
+        // First: a snapshot that is not in the list is taken behind it, and at no older number.
+        let latest = core.visible();
+        Readable { snapshots: core.reads.snapshots().sequences(), latest }
+    })
 }
 
 /// What a choice is made from, as of now.
@@ -68,7 +83,8 @@ pub(super) fn picker_input<'a>(
     }
     let early_secs = core.options.load().daily_offpeak_time_utc.early_secs(now_secs);
     let earliest_snapshot = core.reads.snapshots().oldest().unwrap_or(MAX_SEQUENCE_NUMBER);
-    PickerInput { version, options, running, bottommost_threshold, earliest_snapshot, now_secs, early_secs }
+    let readable = None;
+    PickerInput { version, options, running, bottommost_threshold, earliest_snapshot, readable, now_secs, early_secs }
 }
 
 /// What a thread does that has come for an intent.
@@ -184,7 +200,8 @@ pub(super) fn compact(core: &DbCore, scheduled: &ScheduledCompaction, request: R
     if let (Err(error), Some(recorder)) = (&result, core.metrics.recorder())
         && is_stop(error)
     {
-        recorder.add(Ticker::CompactionCancelled, 1);
+        let is_aborted = core.jobs.num_aborts() > 0;
+        recorder.add(if is_aborted { Ticker::CompactionAborted } else { Ticker::CompactionCancelled }, 1);
     }
     let us = core.env.clock.monotonic_us().saturating_sub(before);
     event_log::compaction_finished(core, scheduled, us, &result);
@@ -272,6 +289,9 @@ fn note_compaction(core: &DbCore, job: &ScheduledCompaction, output: &JobOutput,
         (CompactionKind::Drop, CompactionReason::FifoMaxSize) => {
             Counters::add(&counters.fifo_max_size_compactions, 1);
         }
+        (CompactionKind::Drop, CompactionReason::RangeDeletion) => {
+            Counters::add(&counters.range_deleted_tables, job.choice.input_files().count() as u64);
+        }
         (CompactionKind::Drop, _) => {}
     }
     let above = match &job.choice.proximal {
@@ -316,6 +336,7 @@ fn record_compaction(
     match (choice.kind, choice.reason) {
         (CompactionKind::Drop, CompactionReason::FifoTtl) => recorder.add(Ticker::FifoTtlCompactions, 1),
         (CompactionKind::Drop, CompactionReason::FifoMaxSize) => recorder.add(Ticker::FifoMaxSizeCompactions, 1),
+        (_, CompactionReason::ChangeTemperature) => recorder.add(Ticker::FifoChangeTemperatureCompactions, 1),
         _ => {}
     }
     if !choice.kind.writes_files() {

@@ -18,6 +18,7 @@ use super::{DbCore, job_events};
 use crate::column_family::ColumnFamilyData;
 use crate::events::{Item, JsonLine};
 use crate::jobs::{FlushInput, ScheduledCompaction};
+use ferrock_base::file_checksum::{FileChecksum, UNKNOWN_FUNCTION};
 use ferrock_base::{FileNumber, MAX_SEQUENCE_NUMBER, Result};
 use ferrock_format::file_name;
 use ferrock_format::properties::TableProperties;
@@ -149,8 +150,8 @@ pub(super) fn file_ended(core: &DbCore, job_id: u64, ended: &FileEnded<'_>) {
     core.events.log_family_event(name, family, Some(job_id), |line| {
         line.file("file_number", number_of(ended.file.path));
         match &ended.result {
-            Ok(FileWritten::Blob { count, bytes }) => blob_file(line, *count, *bytes),
-            Err(_) if ended.file.is_blob_file => blob_file(line, 0, 0),
+            Ok(FileWritten::Blob { count, bytes, checksum }) => blob_file(line, *count, *bytes, checksum.as_ref()),
+            Err(_) if ended.file.is_blob_file => blob_file(line, 0, 0, None),
             written => table_file(line, written.as_ref().ok()),
         }
         line.status(&status);
@@ -162,25 +163,36 @@ fn number_of(path: &Path) -> FileNumber {
     name.map_or(FileNumber(0), |name| name.number)
 }
 
-fn checksum(line: &mut JsonLine) {
-    line.text("file_checksum", "").text("file_checksum_func_name", "Unknown");
+fn checksum(line: &mut JsonLine, checksum: Option<&FileChecksum>) {
+    let hex = |sum: &FileChecksum| sum.value.iter().map(|byte| format!("{byte:02X}")).collect::<String>();
+    line.text("file_checksum", &checksum.map(hex).unwrap_or_default());
+    line.text("file_checksum_func_name", checksum.map_or(UNKNOWN_FUNCTION, |sum| &sum.function_name));
 }
 
-fn blob_file(line: &mut JsonLine, count: u64, bytes: u64) {
+fn blob_file(line: &mut JsonLine, count: u64, bytes: u64, sum: Option<&FileChecksum>) {
     line.number("total_blob_count", count).number("total_blob_bytes", bytes);
-    checksum(line);
+    checksum(line, sum);
 }
 
 fn table_file(line: &mut JsonLine, written: Option<&FileWritten>) {
+    let sum = match written {
+        Some(FileWritten::Table { checksum, .. }) => checksum.as_ref(),
+        _ => None,
+    };
     let (size, properties, smallest, largest, oldest_blob_file) = match written {
-        Some(FileWritten::Table { size_bytes, properties, smallest_seqno, largest_seqno, oldest_blob_file_number }) => {
-            (*size_bytes, Arc::clone(properties), *smallest_seqno, *largest_seqno, *oldest_blob_file_number)
-        }
+        Some(FileWritten::Table {
+            size_bytes,
+            properties,
+            smallest_seqno,
+            largest_seqno,
+            oldest_blob_file_number,
+            ..
+        }) => (*size_bytes, Arc::clone(properties), *smallest_seqno, *largest_seqno, *oldest_blob_file_number),
         // As RocksDB has it of one that is not kept.
         _ => (0, Arc::default(), MAX_SEQUENCE_NUMBER, ferrock_base::SequenceNumber(0), None),
     };
     line.number("file_size", size);
-    checksum(line);
+    checksum(line, sum);
     line.number("smallest_seqno", smallest.0).number("largest_seqno", largest.0);
     line.object("table_properties", |line| table_properties(line, &properties));
     if let Some(number) = oldest_blob_file {

@@ -103,6 +103,9 @@ fn flush_once(core: &DbCore, scope: &FlushScope) -> Result<Flushed> {
     }
     let job_id = core.jobs.new_job_id();
     let _span = spans::flush(core.files.database(), job_id, inputs.len());
+    let memory = inputs.iter().flat_map(|input| &input.memtables);
+    let bytes = memory.map(|memtable| memtable.approximate_memory_bytes() as u64).sum();
+    let flushing = core.writes.memory_pace().begin(inputs.iter().map(|input| input.data.id).collect(), bytes);
     let flushes = write_tables(core, inputs, job_id)?;
     if flushes.is_empty() {
         return Ok(Flushed::default());
@@ -121,6 +124,7 @@ fn flush_once(core: &DbCore, scope: &FlushScope) -> Result<Flushed> {
         }
     }
     let (flushes, released) = install(core, flushes)?;
+    flushing.done();
     let flushed = flushes.iter().map(|flush| (flush.data.id, flush.memtables.len())).collect();
     let events = end_flushes(core, flushes);
     delete_logs(core, &released);

@@ -119,7 +119,7 @@ impl IterSource {
     pub(super) fn iter(&self, options: &ReadOptions, splits_runs: bool) -> Iter {
         let (data, pinned) = (&self.data, &self.pinned);
         let mut settings = DbIteratorOptions {
-            merge_operator: pinned.options.merge_operator.clone(),
+            merge_operator: pinned.merge_operator.clone(),
             blobs: Some(Arc::clone(&self.blobs) as Arc<dyn FetchBlob>),
             prefix_extractor: pinned.options.prefix_extractor.clone(),
             max_sequential_skip_in_iterations: pinned.options.max_sequential_skip_in_iterations,

@@ -19,6 +19,7 @@ use ferrock_options::{
 use ferrock_tree::compaction::choice::{CompactionChoice, CompactionKind};
 use ferrock_tree::job::{FileBegun, FileEnded, FileWritten, JobOutput, stats_of_inputs};
 use ferrock_tree::places::TablePaths;
+use ferrock_vfs::IoActivity;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -165,7 +166,7 @@ pub(super) fn compaction(
     };
     for (level, file) in choice.input_files() {
         let path = path_of(paths, file.recorded());
-        if let Ok(table) = data.table_cache.get_for_job(file) {
+        if let Ok(table) = data.table_cache.get_for_job(file, IoActivity::Unknown) {
             info.table_properties.insert(path.clone(), Arc::clone(table.properties()));
         }
         info.input_files.push(path);
@@ -261,10 +262,15 @@ pub(super) fn file_begun(core: &DbCore, job_id: u64, file: &FileBegun<'_>) -> Ev
 pub(super) fn file_ended(core: &DbCore, job_id: u64, ended: &FileEnded<'_>) -> Event {
     let file = brief(core, job_id, &ended.file);
     let status = ended.result.as_ref().map_or_else(|error| Err(error.clone()), |_| Ok(()));
-    let (file_checksum, file_checksum_func_name) = (Vec::new(), String::new());
+    let checksum = match &ended.result {
+        Ok(FileWritten::Table { checksum, .. } | FileWritten::Blob { checksum, .. }) => checksum.clone(),
+        Err(_) => None,
+    };
+    let (file_checksum_func_name, file_checksum) =
+        checksum.map(|checksum| (checksum.function_name, checksum.value)).unwrap_or_default();
     if ended.file.is_blob_file {
         let (total_blob_count, total_blob_bytes) = match ended.result {
-            Ok(FileWritten::Blob { count, bytes }) => (count, bytes),
+            Ok(FileWritten::Blob { count, bytes, .. }) => (count, bytes),
             _ => (0, 0),
         };
         return Event::BlobFileCreated(Box::new(BlobFileCreationInfo {

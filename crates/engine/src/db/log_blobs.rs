@@ -20,7 +20,7 @@
 //! oldest blob file alone, and releases before direct writes left such files as they were. Those newer than the logs of
 //! all families are in no table, for a table comes with the record of its files.
 
-use super::DbCore;
+use super::{DbCore, file_checksums};
 use crate::column_family::ColumnFamilyData;
 use ferrock_base::{Error, FileNumber, Result, ValueType};
 use ferrock_format::blob_file::{BLOB_FILE_FOOTER_SIZE, BLOB_FILE_HEADER_SIZE};
@@ -157,10 +157,12 @@ impl LogBlobs {
                 Some(complete) => complete,
                 None => complete_file(&*core.env.file_system, directory, *number, edit.column_family, end)?,
             };
+            let path = directory.join(file_name::blob(*number));
+            let complete = complete.with_checksum(file_checksums::checksum_of(core, &path)?);
             core.reads.blob_source().evict(*number);
             let Some((addition, garbage)) = written.adopt(&complete) else { continue };
             let size = complete.total_blob_bytes + (BLOB_FILE_HEADER_SIZE + BLOB_FILE_FOOTER_SIZE) as u64;
-            core.files.deletion().count(directory.join(file_name::blob(*number)), size);
+            core.files.deletion().count(path, size);
             edit.blob_file_additions.push(addition);
             edit.blob_file_garbages.extend(garbage);
             self.added.insert(*number);

@@ -131,7 +131,7 @@ fn begin_piece(
 fn change_level(core: &DbCore, data: &ColumnFamilyData, target: Option<usize>) -> Result<()> {
     let _installs = core.installs.lock();
     let Some(version) = core.versions.current(data.id) else { return Ok(()) };
-    let Some(deepest) = version.deepest_non_empty_level() else { return Ok(()) };
+    let Some(deepest) = version.deepest_compacted_level() else { return Ok(()) };
     let target = match target {
         Some(target) => checked_target(&version, deepest, target)?,
         None => highest_that_fits(&version, deepest),
@@ -151,7 +151,7 @@ fn highest_that_fits(version: &Version, deepest: usize) -> usize {
 
 /// Refuses what would change the order of tables, with RocksDB's codes.
 fn checked_target(version: &Version, deepest: usize, target: usize) -> Result<usize> {
-    let levels = version.num_levels();
+    let levels = version.num_compacted_levels();
     if target >= levels {
         return Err(Error::invalid_argument(format!("target_level = {target}: the levels are 0 to {}", levels - 1)));
     }

@@ -64,8 +64,8 @@ fn promote_alone(core: &DbCore, data: &ColumnFamilyData, target: usize) -> Resul
         return Err(Error::new(ErrorKind::ColumnFamilyDropped, &data.name[..]));
     };
     let refuse = |why: String| Err(Error::invalid_argument(format!("promote_l0 to level {target}: {why}")));
-    if target == 0 || target >= version.num_levels() {
-        return refuse(format!("levels are 1 to {}", version.num_levels() - 1));
+    if target == 0 || target >= version.num_compacted_levels() {
+        return refuse(format!("levels are 1 to {}", version.num_compacted_levels() - 1));
     }
     if let Some(level) = (1..=target).find(|&level| !version.level(level).is_empty()) {
         return refuse(format!("level {level} is not empty"));

@@ -44,6 +44,7 @@ mod destroy;
 mod direct_writes;
 mod event_log;
 mod families;
+mod file_checksums;
 mod file_hold;
 mod flush;
 mod in_memory;
@@ -57,6 +58,7 @@ mod live_file;
 #[cfg(test)]
 mod locks;
 mod log_blobs;
+mod make_room;
 mod manual;
 mod manual_files;
 mod manual_turn;
@@ -101,10 +103,11 @@ use ferrock_base::{InternalComparator, Result, SequenceNumber};
 use ferrock_cache::EntryRole;
 use ferrock_table::{ReadStats, ReadTier, TableBlockCache};
 use ferrock_tree::blob::{BlobCache, DirectPlace, KeepFiles, OwnedBlobView};
+use ferrock_tree::counted_callbacks::counted_limiter;
 use ferrock_tree::places::TablePaths;
 use ferrock_tree::table_cache::{MutableTableCacheParams, TableCache, TableCacheParams};
 use ferrock_tree::version::{Version, VersionSet};
-use ferrock_vfs::{IoPriority, RandomAccessOptions, ReadContext};
+use ferrock_vfs::{IoKind, IoPriority, RandomAccessOptions, RateLimiter, ReadContext};
 use parking_lot::{Mutex, RwLockReadGuard};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -184,13 +187,19 @@ impl DbCore {
             cache_usage: options.cache_usage,
             bloom_locality: options.bloom_locality,
             file_options: RandomAccessOptions { temperature: options.default_temperature, ..file_options(&db) },
+            are_compactions_direct: db.use_direct_io_for_compaction_reads,
             verify_unique_id: db.verify_sst_unique_id_in_manifest,
             open_tables: Arc::clone(self.files.open_tables()),
-            read_limiter: db.components.rate_limiter.clone(),
+            read_limiter: self.rate_limiter(&db, IoKind::Read),
             read_stats: Arc::new(ReadStats::new(Arc::clone(&self.env.clock))),
             num_levels: options.num_levels,
             statistics: self.metrics.statistics().cloned(),
         }))
+    }
+
+    /// What limits reads, or writes, if anything does.
+    pub(crate) fn rate_limiter(&self, db: &DbOptions, kind: IoKind) -> Option<Arc<dyn RateLimiter>> {
+        counted_limiter(db.components.rate_limiter.as_ref(), self.metrics.statistics(), &self.env.clock, kind)
     }
 
     /// What of that follows the options while the family is open.
@@ -227,6 +236,7 @@ impl DbCore {
             directory: tables.paths().directory(0).to_path_buf(),
             column_family_id,
             keeper: Arc::clone(&self.files) as Arc<dyn KeepFiles>,
+            checksums: self.options.load().components.file_checksum_gen_factory.clone(),
         })
     }
 

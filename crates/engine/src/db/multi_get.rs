@@ -19,7 +19,7 @@ use crate::db::search;
 use crate::metrics::operations::BatchCounts;
 use crate::options::{ReadOptions, ReadTier};
 use ferrock_base::{LookupKey, Result};
-use ferrock_statistics::{Histogram, ThreadState};
+use ferrock_statistics::{Histogram, PerfMetric, PerfTimer, ThreadState};
 use ferrock_table::{
     Approach, LookupCounts, NeededBlock, NoCounts, RoundReads, TableLookup, TableReadOptions, ValuePin,
 };
@@ -28,7 +28,7 @@ use ferrock_tree::iterator::range_tombstones::covering_sequence_in_file;
 use ferrock_tree::read::{GetContext, MultiGetBatch};
 use ferrock_tree::table_cache::TableRef;
 use ferrock_tree::version::{Candidates, FileMetadata, UnaskedCandidates};
-use ferrock_vfs::IoActivity;
+use ferrock_vfs::{IoActivity, thread_cpu_ns};
 use std::sync::Arc;
 
 type Results = Vec<Result<Option<PinnedSlice>>>;
@@ -52,9 +52,13 @@ fn multi_get_counting(
     thread: usize,
     counts: &impl BatchCounts<ValuePin>,
 ) -> Results {
+    let perf = counts.of_lookups().perf();
+    let _processor = PerfTimer::of_processor(perf, PerfMetric::GetCpuNanos, thread_cpu_ns);
+    let timer = PerfTimer::of(perf, PerfMetric::GetSnapshotTime);
     let pinned = data.super_version.pin(thread);
     let view = search::view_for(core, options);
-    let operator = pinned.options.merge_operator.as_deref();
+    drop(timer);
+    let operator = pinned.merge_operator.as_deref();
     let mut batch = Batch::new(data.comparator.user(), keys, &view, operator);
     let search = Search {
         data,
@@ -66,6 +70,7 @@ fn multi_get_counting(
     let (lookups, contexts) = batch.parts();
     let asking = search_in_rounds(core, thread, &mut [Family { search, lookups, contexts }]);
     counts.note_search(batch.parts().1, asking);
+    let _timer = PerfTimer::of(perf, PerfMetric::GetPostProcessTime);
     let found = batch.finish(|key, index| search::blob_view(core, data, &pinned.version, options).fetch(key, index));
     counts.end(&found);
     found
@@ -94,6 +99,9 @@ fn multi_get_families_counting(
     thread: usize,
     counts: &impl BatchCounts<ValuePin>,
 ) -> Results {
+    let perf = counts.of_lookups().perf();
+    let _processor = PerfTimer::of_processor(perf, PerfMetric::GetCpuNanos, thread_cpu_ns);
+    let timer = PerfTimer::of(perf, PerfMetric::GetSnapshotTime);
     let groups = group_by_family(families);
     let views = core.hold_views();
     let options = &as_of_one_moment(core, options, groups.len());
@@ -101,11 +109,11 @@ fn multi_get_families_counting(
     let pins: Vec<_> = groups.iter().map(|group| data(group).super_version.pin(thread)).collect();
     // Behind all pins: no family has dropped anything that is visible in this view.
     let view = search::view_for(core, options);
-    drop(views);
+    drop((views, timer));
     let mut batches: Vec<Batch<'_>> = Vec::with_capacity(groups.len());
     for (group, pinned) in groups.iter().zip(&pins) {
         let own: Vec<&[u8]> = group.iter().map(|&index| keys[index]).collect();
-        let operator = pinned.options.merge_operator.as_deref();
+        let operator = pinned.merge_operator.as_deref();
         batches.push(Batch::new(data(group).comparator.user(), &own, &view, operator));
     }
     let mut searches: Vec<_> = groups
@@ -127,6 +135,7 @@ fn multi_get_families_counting(
         asking -= own;
         counts.note_search(contexts, own);
     }
+    let _timer = PerfTimer::of(perf, PerfMetric::GetPostProcessTime);
     let mut results: Results = keys.iter().map(|_| Ok(None)).collect();
     for ((group, batch), pinned) in groups.iter().zip(batches).zip(&pins) {
         let fetch =
@@ -169,7 +178,7 @@ fn search_in_rounds<'f, T: LookupCounts>(core: &DbCore, thread: usize, families:
         let (mut asking, mut nearing) = (0, Vec::with_capacity(lookups.len().min(KEYS_AT_BLOCK)));
         for (index, lookup) in lookups.iter().enumerate() {
             let context = &mut contexts[index];
-            if !search_memtables(search.pinned, lookup, context) {
+            if !search_memtables(search.pinned, lookup, context, search.counts.perf()) {
                 continue;
             }
             asking += 1;
@@ -287,7 +296,7 @@ impl<'f, T: LookupCounts> Search<'f, T> {
                 Some(waited_in) => waited_in,
                 None => {
                     let file = context.next_file(&mut candidates)?;
-                    match self.data.table_cache.get_ref_if_open(file) {
+                    match self.open_table(file) {
                         Some(table) => self.enter(file, table, lookup, context),
                         None => return self.stop_before(candidates, file, context),
                     }
@@ -317,7 +326,7 @@ impl<'f, T: LookupCounts> Search<'f, T> {
         let candidates = key.candidates.find();
         let stop = loop {
             let Some(file) = context.next_file(candidates) else { break None };
-            let Some(table) = self.data.table_cache.get_ref_if_open(file) else {
+            let Some(table) = self.open_table(file) else {
                 break self.stop_before(candidates.clone(), file, context);
             };
             let place = key.place.insert(self.enter(file, table, lookup, context));
@@ -381,7 +390,7 @@ impl<'f, T: LookupCounts> Search<'f, T> {
         lookup: &'f LookupKey,
         context: &mut GetContext<'_, ValuePin>,
     ) -> Option<AtBlock<'f>> {
-        match self.data.table_cache.get_ref_if_open(file) {
+        match self.open_table(file) {
             Some(table) => {
                 let place = self.enter(file, table, lookup, context);
                 self.resume_opening(candidates, Some(place), lookup, context)
@@ -446,7 +455,10 @@ impl<'f, T: LookupCounts> Search<'f, T> {
         context: &mut GetContext<'_, ValuePin>,
     ) -> Option<AtBlock<'f>> {
         loop {
-            let table = match self.data.table_cache.get_ref(file) {
+            let timer = PerfTimer::of(self.counts.perf(), PerfMetric::FindTableNanos);
+            let found = self.data.table_cache.get_ref_for(file, self.table_options.activity);
+            drop(timer);
+            let table = match found {
                 Ok(table) => table,
                 Err(error) => {
                     context.fail(error);
@@ -459,6 +471,13 @@ impl<'f, T: LookupCounts> Search<'f, T> {
                 Stop::Table(left, next) => (candidates, file) = (left, next),
             }
         }
+    }
+
+    /// The table of a file, if it is open.
+    #[inline]
+    fn open_table(&self, file: &'f FileMetadata) -> Option<TableRef<'f>> {
+        let _timer = PerfTimer::of(self.counts.perf(), PerfMetric::FindTableNanos);
+        self.data.table_cache.get_ref_if_open(file)
     }
 
     /// The stop before a table that is not open, unless nothing may be read.

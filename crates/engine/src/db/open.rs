@@ -11,14 +11,17 @@
 
 mod begin;
 mod best_efforts;
+mod follower;
 mod later;
 mod logs;
+mod own_names;
 mod read_only;
 mod secondary;
 mod tree;
 
 use begin::recover_and_begin;
 
+pub(crate) use follower::{end_following, open_as_follower};
 pub(crate) use secondary::{catch_up, open_as_secondary};
 pub(crate) use tree::open_tree;
 
@@ -57,12 +60,13 @@ use ferrock_format::{current_file, file_name, unique_id};
 use ferrock_options::{RemovalPlace, combinations, db_path, dump, observe_files};
 use ferrock_table::TableBlockCache;
 use ferrock_tree::blob::{BlobCacheSession, BlobSource};
+use ferrock_tree::counted_callbacks::counted_limiter;
 use ferrock_tree::file_counts::{BlobReadCounts, WrittenBy, counted};
 use ferrock_tree::places::{FilePlaces, TablePaths, create_directory, create_table_directories, is_same};
 use ferrock_tree::table_cache::{OpenFileBudget, OpenTables, TableCache, not_in_its_path, open_all};
 use ferrock_tree::version::version_set::{self, FamilyView, RecoverMode};
 use ferrock_tree::version::{FamilyToOpen, VersionSet};
-use ferrock_vfs::{FileLock, FileSystem, read_file, write_file_atomically_as};
+use ferrock_vfs::{FileLock, FileSystem, IoKind, read_file, write_file_atomically_as};
 use parking_lot::Mutex;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -162,7 +166,10 @@ fn latest_options(
     };
     notes.append(&mut loaded.notes);
     let mut options = loaded.db;
+    let of_file = options.components.file_checksum_gen_factory.take();
     options.components = base.components.clone();
+    // Files have checksums as long as the OPTIONS file says so.
+    options.components.file_checksum_gen_factory = options.components.file_checksum_gen_factory.or(of_file);
     options.wal_recovery_mode = base.wal_recovery_mode;
     options.best_efforts_recovery = base.best_efforts_recovery;
     options.db_paths.clone_from(&base.db_paths);
@@ -196,6 +203,8 @@ struct Opener {
     notes: Vec<String>,
     wal_dir_from: WalDirFrom,
     file_system: Arc<dyn FileSystem>,
+    /// The directory of a follower's own, which has the tables and blob files.
+    tables_in: Option<PathBuf>,
 }
 
 impl Opener {
@@ -225,7 +234,7 @@ impl Opener {
                 family.settle_in(&options).iter().map(|adjustment| format!("column family {name}: {adjustment}")),
             );
         }
-        Ok(Self { path: path.to_path_buf(), options, families, notes, wal_dir_from, file_system })
+        Ok(Self { path: path.to_path_buf(), options, families, notes, wal_dir_from, file_system, tables_in: None })
     }
 
     fn open(mut self) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
@@ -492,7 +501,10 @@ impl Opener {
             temperature: self.options.wal_write_temperature,
             expected_bytes: self.families.first().map_or(0, |(_, options)| options.write_buffer_size as u64 * 11 / 10),
         };
-        let places = Arc::new(FilePlaces::new(self.path.clone(), logs, &self.options.db_paths));
+        let places = Arc::new(match &self.tables_in {
+            Some(own) => FilePlaces::of_follower(self.path.clone(), own.clone()),
+            None => FilePlaces::new(self.path.clone(), logs, &self.options.db_paths),
+        });
         let blob_source = BlobSource::new(
             Arc::clone(&self.file_system),
             Arc::clone(&places),
@@ -501,7 +513,9 @@ impl Opener {
             Arc::clone(&open_tables),
         );
         let counts = BlobReadCounts::of(components.statistics.as_ref(), &clock);
-        let blob_source = blob_source.with_read_limiter(components.rate_limiter.clone());
+        let limiter = components.rate_limiter.as_ref();
+        let limiter = counted_limiter(limiter, components.statistics.as_ref(), &clock, IoKind::Read);
+        let blob_source = blob_source.with_read_limiter(limiter);
         let blob_source = Arc::new(blob_source.with_counts(counts));
         let events = Arc::new(Events::new(components.listeners.clone(), info_log));
         let archive = LogArchive::of(&self.options, &self.file_system, places.log_directory(), &clock);

@@ -8,13 +8,12 @@ use crate::options::ReadOptions;
 use crate::resting::IterCore;
 use crate::snapshot::Snapshot;
 use crate::trace::{SeekTracer, Tracer};
-use ferrock_base::clock::Moment;
 use ferrock_base::{Error, Result};
 use ferrock_format::trace::SeekDirection;
 use ferrock_statistics::{PerfRecorder, Ticker};
 use ferrock_table::{LimitReads, PlannedRead, ScanBounds};
-use ferrock_tree::iterator::ReadSet;
-use ferrock_vfs::ReadBuffer;
+use ferrock_tree::iterator::{IterWork, ReadSet};
+use ferrock_vfs::{IoActivity, ReadBuffer};
 use std::sync::Arc;
 
 /// Iterates over the keys of a column family in both directions, as of one moment. `'static` and `Send`: it may be kept
@@ -69,7 +68,7 @@ impl Drop for Iter {
     fn drop(&mut self) {
         if let Some(core) = self.core.take() {
             if let Some(tally) = self.watched.as_ref().and_then(|watched| watched.tally.as_ref()) {
-                tally.end(core.iter.passed_entries());
+                tally.end(&core.iter.work());
             }
             core.end();
         }
@@ -121,7 +120,8 @@ impl Iter {
         if db.metrics.statistics().is_none() && !PerfRecorder::is_used() {
             return self;
         }
-        if let Some(tally) = ScanTally::begin(db.metrics.statistics(), &db.env.clock, self.passed_entries()) {
+        let before = self.core.as_ref().map_or_else(IterWork::default, |core| core.iter.work());
+        if let Some(tally) = ScanTally::begin(db.metrics.statistics(), &db.env.clock, before) {
             self.watched.get_or_insert_default().tally = Some(tally);
         }
         self
@@ -144,20 +144,30 @@ impl Iter {
     #[inline]
     fn place(&mut self, movement: Movement, place: impl FnOnce(&mut IterCore<SuperVersion>)) {
         self.note_read();
-        let watch = self.watched.as_ref().and_then(|watched| watched.tally.as_ref()?.watch());
+        if self.watched.is_some() {
+            return self.place_watched(movement, place);
+        }
         if let Some(core) = &mut self.core {
             place(core);
         }
-        self.note_movement(movement, watch);
     }
 
-    #[inline]
-    fn note_movement(&mut self, movement: Movement, watch: Option<Moment>) {
-        if self.watched.is_some() {
-            let bytes = self.valid().then(|| (self.key().len() + self.value().len()) as u64);
-            if let Some(tally) = self.watched.as_mut().and_then(|watched| watched.tally.as_mut()) {
-                tally.note(movement, watch, bytes);
-            }
+    /// Moves an iterator of which something is told: its counts, if it has some.
+    fn place_watched(&mut self, movement: Movement, place: impl FnOnce(&mut IterCore<SuperVersion>)) {
+        let tally = self.watched.as_ref().and_then(|watched| watched.tally.as_ref());
+        let watch = tally.filter(|_| movement == Movement::Seek).and_then(ScanTally::watch);
+        let is_counted = tally.is_some();
+        let timer = is_counted.then(|| ScanTally::processor_timer(movement));
+        if let Some(core) = &mut self.core {
+            place(core);
+        }
+        drop(timer);
+        if !is_counted {
+            return;
+        }
+        let bytes = self.valid().then(|| (self.key().len() + self.value().len()) as u64);
+        if let Some(tally) = self.watched.as_mut().and_then(|watched| watched.tally.as_mut()) {
+            tally.note(movement, watch, bytes);
         }
     }
 
@@ -314,19 +324,23 @@ impl Iter {
     /// Goes to the next key. Does nothing when not valid.
     #[inline]
     pub fn next(&mut self) {
+        if self.watched.is_some() {
+            return self.place_watched(Movement::Next, |core| core.iter.next());
+        }
         if let Some(core) = &mut self.core {
             core.iter.next();
         }
-        self.note_movement(Movement::Next, None);
     }
 
     /// Goes to the previous key. Does nothing when not valid.
     #[inline]
     pub fn prev(&mut self) {
+        if self.watched.is_some() {
+            return self.place_watched(Movement::Prev, |core| core.iter.prev());
+        }
         if let Some(core) = &mut self.core {
             core.iter.prev();
         }
-        self.note_movement(Movement::Prev, None);
     }
 
     /// The error that ended the iteration, if one did.
@@ -350,7 +364,8 @@ pub(crate) fn verify_checksum(core: &Arc<DbCore>) -> Result<()> {
     for data in core.families.load().iter() {
         let pinned = data.super_version.load();
         for (_, file) in pinned.version.files() {
-            data.table_cache.get(file)?.verify_checksums(readahead)?;
+            let table = data.table_cache.get_for(file, IoActivity::VerifyDbChecksum)?;
+            table.verify_checksums(readahead, IoActivity::VerifyDbChecksum)?;
             if let Some(recorder) = core.metrics.recorder() {
                 recorder.add(Ticker::VerifyChecksumReadBytes, file.size_bytes);
             }

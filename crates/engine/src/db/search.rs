@@ -2,17 +2,19 @@
 
 use super::DbCore;
 use crate::column_family::{ColumnFamilyData, SuperVersion};
+use crate::metrics::operations::{Watch, note_lookup};
 use crate::options::{ReadOptions, ReadTier};
 use crate::snapshot::Snapshot;
 use ferrock_base::{Error, ErrorKind, LookupKey, Result};
-use ferrock_statistics::ThreadState;
-use ferrock_table::{LookupCounts, NoCounts, TableReadOptions, ValuePin};
+use ferrock_memtable::MemTable;
+use ferrock_statistics::{LevelMetric, PerfMetric, PerfRecorder, PerfTimer, ThreadState};
+use ferrock_table::{LookupCounts, LookupRecorder, NoCounts, TableReadOptions, ValuePin};
 use ferrock_tree::blob::{BlobView, FetchBlob};
 use ferrock_tree::iterator::range_tombstones::covering_sequence_in_file;
 use ferrock_tree::read::{GetContext, PinnedValue, ReadView};
 use ferrock_tree::table_cache::{TableCache, TableRef};
 use ferrock_tree::version::Version;
-use ferrock_vfs::{IoActivity, ReadClass};
+use ferrock_vfs::{IoActivity, ReadClass, thread_cpu_ns};
 use std::sync::Arc;
 
 /// A value read: copied out of a memtable, or left where it is in a cached block and kept alive. `'static` and `Send`.
@@ -57,7 +59,7 @@ pub(crate) fn get(
     if core.metrics.counts(thread) {
         return get_counted(core, data, options, key, thread);
     }
-    look_up(core, data, options, key, thread, |pinned, lookup, mut context| {
+    look_up(core, data, options, key, (thread, None), |pinned, lookup, mut context| {
         if context.needs_tables()
             && let Err(error) = search_tables(data, pinned, lookup, options, &mut context, &NoCounts)
         {
@@ -69,7 +71,6 @@ pub(crate) fn get(
 }
 
 /// As [`get`], where something counts.
-#[inline(never)]
 fn get_counted(
     core: &DbCore,
     data: &ColumnFamilyData,
@@ -77,14 +78,36 @@ fn get_counted(
     key: &[u8],
     thread: ThreadState,
 ) -> Result<Option<PinnedSlice>> {
-    let watch = core.metrics.watch(thread, &*core.env.clock);
-    look_up(core, data, options, key, thread, |pinned, lookup, mut context| {
+    let LookupRecorder { recorder, perf } = core.metrics.lookup_recorder(thread);
+    match (recorder, perf) {
+        (Some(recorder), None) => get_watched(core, data, options, key, thread, recorder),
+        (recorder, perf) => get_watched(core, data, options, key, thread, LookupRecorder { recorder, perf }),
+    }
+}
+
+#[inline(never)]
+fn get_watched(
+    core: &DbCore,
+    data: &ColumnFamilyData,
+    options: &ReadOptions,
+    key: &[u8],
+    thread: ThreadState,
+    counts: impl LookupCounts,
+) -> Result<Option<PinnedSlice>> {
+    let watch = Watch::new(counts, &*core.env.clock);
+    let perf = watch.counts().perf();
+    let _processor = PerfTimer::of_processor(perf, PerfMetric::GetCpuNanos, thread_cpu_ns);
+    look_up(core, data, options, key, (thread, perf), |pinned, lookup, mut context| {
         let asks_tables = context.needs_tables();
-        if asks_tables && let Err(error) = search_tables(data, pinned, lookup, options, &mut context, watch.counts()) {
-            context.fail(error);
+        if asks_tables {
+            let _timer = PerfTimer::of(perf, PerfMetric::GetFromOutputFilesTime);
+            if let Err(error) = search_tables(data, pinned, lookup, options, &mut context, watch.counts()) {
+                context.fail(error);
+            }
         }
+        let _timer = PerfTimer::of(perf, PerfMetric::GetPostProcessTime);
         context.fetch_blob(|index| blob_view(core, data, &pinned.version, options).fetch(key, index));
-        watch.note_lookup(&context, asks_tables);
+        note_lookup(watch.counts(), &context, asks_tables);
         let found = context.finish();
         watch.end_get(&found);
         found
@@ -98,15 +121,17 @@ pub(super) fn look_up<R>(
     data: &ColumnFamilyData,
     options: &ReadOptions,
     key: &[u8],
-    thread: ThreadState,
+    (thread, perf): (ThreadState, Option<PerfRecorder>),
     finish: impl FnOnce(&Arc<SuperVersion>, &LookupKey, GetContext<'_, ValuePin>) -> R,
 ) -> R {
     let thread = thread.ordinal();
+    let timer = PerfTimer::of(perf, PerfMetric::GetSnapshotTime);
     let pinned = data.super_version.pin(thread);
     let view = view_for(core, options);
+    drop(timer);
     let lookup = LookupKey::new(key, view.newest());
-    let mut context = GetContext::new(key, view, pinned.options.merge_operator.as_deref());
-    if search_memtables(&pinned, &lookup, &mut context) {
+    let mut context = GetContext::new(key, view, pinned.merge_operator.as_deref());
+    if search_memtables(&pinned, &lookup, &mut context, perf) {
         data.table_cache.read_stats().note_lookups(thread, 1);
     }
     finish(&pinned, &lookup, context)
@@ -138,8 +163,13 @@ pub(super) fn search_memtables(
     pinned: &SuperVersion,
     lookup: &LookupKey,
     context: &mut GetContext<'_, ValuePin>,
+    perf: Option<PerfRecorder>,
 ) -> bool {
+    let _timer = PerfTimer::of(perf, PerfMetric::GetFromMemtableTime);
     for memtable in std::iter::once(&pinned.memtable).chain(&pinned.immutable) {
+        if let Some(perf) = perf {
+            count_memtable(perf, memtable, lookup.user_key());
+        }
         context.add_covering_tombstone(memtable.max_covering_tombstone(lookup.user_key(), context.newest()));
         memtable.get(lookup, |sequence, value_type, value| context.add(sequence, value_type, value, || None));
         if context.is_done() {
@@ -151,6 +181,19 @@ pub(super) fn search_memtables(
         context.draw_sample();
     }
     needs_tables
+}
+
+/// Counts a memtable that is asked for a key, and the answer of its filter.
+fn count_memtable(perf: PerfRecorder, memtable: &MemTable, user_key: &[u8]) {
+    if memtable.is_empty() {
+        return;
+    }
+    perf.add(PerfMetric::GetFromMemtableCount, 1);
+    match memtable.filter_answer(user_key) {
+        Some(true) => perf.add(PerfMetric::BloomMemtableHitCount, 1),
+        Some(false) => perf.add(PerfMetric::BloomMemtableMissCount, 1),
+        None => {}
+    }
 }
 
 /// Looks a key up in the tables, after the memtables.
@@ -166,15 +209,19 @@ pub(super) fn search_tables(
     let mut candidates = pinned.version.candidates_of(lookup);
     let candidates = candidates.find();
     while let Some(file) = context.next_file(candidates) {
-        let table = table_for_read(&data.table_cache, file, options)?;
+        let timer = PerfTimer::of(counts.perf(), PerfMetric::FindTableNanos);
+        let table = table_for_read(&data.table_cache, file, options, IoActivity::Get)?;
+        drop(timer);
         if let Some(tombstones) = table.range_tombstones() {
             let (smallest, largest, key) = (&file.smallest, &file.largest, lookup.user_key());
             let covering = covering_sequence_in_file(tombstones, smallest, largest, key, context.newest());
             context.add_covering_tombstone(covering);
         }
+        let timer = PerfTimer::of_level(counts.perf(), file.level as usize, LevelMetric::GetFromTableNanos);
         table.get_counted(&table_options, lookup, counts, &mut |entry, value, block| {
             context.add(entry.sequence, entry.value_type, value, || Some(block.pin()))
         })?;
+        drop(timer);
         context.note_searched(file);
     }
     Ok(())
@@ -185,12 +232,13 @@ pub(super) fn table_for_read<'a>(
     cache: &TableCache,
     file: &'a ferrock_tree::version::FileMetadata,
     options: &ReadOptions,
+    activity: IoActivity,
 ) -> Result<TableRef<'a>> {
     if options.read_tier == ReadTier::BlockCacheOnly {
         let table = cache.get_if_open(file).map(TableRef::Shared);
         return table.ok_or_else(not_open);
     }
-    cache.get_ref(file)
+    cache.get_ref_for(file, activity)
 }
 
 #[cold]

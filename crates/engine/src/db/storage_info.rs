@@ -182,11 +182,13 @@ fn add_version<'a>(
         let name = file_name::table(file.number);
         let table =
             LiveFileStorageInfo::new(directory(file.path_id), name, FileKind::Table, file.number, file.size_bytes);
-        let checksum = file.checksum.as_ref().filter(|_| with_checksums);
+        let checksum = file.recorded_checksum().filter(|_| with_checksums);
+        let (file_checksum_func_name, file_checksum) =
+            checksum.map(|checksum| (checksum.function_name, checksum.value)).unwrap_or_default();
         list.push(LiveFileStorageInfo {
             temperature: file.temperature,
-            file_checksum: checksum.map(|checksum| checksum.value.clone()).unwrap_or_default(),
-            file_checksum_func_name: checksum.map(|checksum| checksum.function_name.clone()).unwrap_or_default(),
+            file_checksum,
+            file_checksum_func_name,
             ..table.finished()
         });
     }

@@ -57,9 +57,9 @@ fn plain_value(
     read: &ReadOptions,
 ) -> Result<Option<Vec<u8>>> {
     let pinned = data.super_version.pin(thread_ordinal());
-    let operator = pinned.options.merge_operator.as_deref();
+    let operator = pinned.merge_operator.as_deref();
     let mut context = GetContext::new(lookup.user_key(), ReadView::UpTo(sequence), operator);
-    if search_memtables(&pinned, lookup, &mut context) {
+    if search_memtables(&pinned, lookup, &mut context, None) {
         search_tables(data, &pinned, lookup, read, &mut context, &NoCounts)?;
     }
     if !context.is_plain() {

@@ -10,14 +10,12 @@
 use super::DbCore;
 use crate::column_family::{ColumnFamilyData, FamilyMap};
 use crate::db::direct_writes::{self, Replaced};
+use crate::db::make_room::{make_room, wait_for_low_pri};
 use crate::db::{in_place_updates, successive_merges, switch_memtable, tracked_logs};
 use crate::jobs::background_error::Reason;
-use crate::metrics::stalls::WaitKind;
-use crate::metrics::{Counters, WaitCause};
+use crate::metrics::Counters;
 use crate::options::TableFactory;
 use crate::options::{DbOptions, WriteOptions};
-use crate::spans;
-use crate::write::controller::StallCondition;
 use crate::write::insert::{InsertMode, Inserter, Target};
 use crate::write::queue::{LeaderGuard, Member, Role};
 use crate::write::request::{PreWriteCheck, WriteExtra, WriteGroup, WriteRequest};
@@ -27,17 +25,23 @@ use ferrock_format::compression::CompressionType;
 use ferrock_format::log::{self, MAX_COMPRESSED_RECORD_BYTES};
 use ferrock_format::write_batch::{Record, WriteBatch};
 use ferrock_memtable::MemTable;
-use ferrock_options::WriteBufferManager;
-use ferrock_statistics::{Histogram, Ticker};
+use ferrock_statistics::{Histogram, PerfMetric, PerfRecorder, PerfTimer, Ticker};
 use ferrock_vfs::{IoKind, IoPriority};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 /// A leader with a batch of at most this size takes at most this much more, so that a small write does not wait long.
 const SMALL_BATCH_BYTES: usize = 128 << 10;
 /// Groups from this size on are inserted by their members in parallel; below it, waking them costs more.
 const PARALLEL_INSERT_BYTES: usize = 16 << 10;
+
+/// What a write does that has a time of its own.
+const PARTS_OF_WRITES: &[PerfMetric] = &[
+    PerfMetric::WriteThreadWaitNanos,
+    PerfMetric::WriteSchedulingFlushesCompactionsTime,
+    PerfMetric::WriteWalTime,
+    PerfMetric::WriteMemtableTime,
+];
 
 /// Writes a batch atomically.
 pub(crate) fn write(core: &DbCore, batch: WriteBatch, options: &WriteOptions) -> Result<()> {
@@ -72,6 +76,8 @@ pub(super) fn write_checked(
 
 fn write_from(core: &DbCore, batch: WriteBatch, extra: Option<Arc<WriteExtra>>, options: &WriteOptions) -> Result<()> {
     let _watch = core.metrics.watch_write(&*core.env.clock);
+    let perf = PerfRecorder::of_thread();
+    let _rest = PerfTimer::of_rest(perf, PerfMetric::WritePreAndPostProcessTime, PARTS_OF_WRITES);
     // From here on every return takes the batch home.
     let mut request = WriteRequest::Batch { batch, options: *options, first: SequenceNumber(0), checked: None, extra };
     core.jobs.check_open()?;
@@ -91,14 +97,20 @@ fn write_from(core: &DbCore, batch: WriteBatch, extra: Option<Arc<WriteExtra>>, 
     if options.low_pri {
         wait_for_low_pri(core, options, request.byte_size())?;
     }
-    match core.writes.queue().join(request) {
+    let waiting = PerfTimer::of_wait(perf, PerfMetric::WriteThreadWaitNanos);
+    let role = core.writes.queue().join(request);
+    drop(waiting);
+    match role {
         Role::Leader(guard, request) => {
             let verdict = lead(core, guard, request);
             core.events.tell_collected();
             verdict
         }
         Role::Insert(request, group, inserter) => {
+            let inserting = PerfTimer::of(perf, PerfMetric::WriteMemtableTime);
             insert_for_group(core, &group, &request);
+            drop(inserting);
+            let _waiting = PerfTimer::of_wait(perf, PerfMetric::WriteThreadWaitNanos);
             inserter.wait()
         }
         Role::Verdict(verdict) => verdict,
@@ -140,8 +152,8 @@ fn check_record_limit(core: &DbCore, batch_bytes: usize) -> Result<()> {
 /// Waits for the rate limiter, for what is about to go into the log. A leader holds no lock: what waits behind it are
 /// the writers that the limiter is to slow down, those of its own group and the next ones.
 #[cold]
-pub(crate) fn wait_for_limiter(options: &DbOptions, priority: IoPriority, logged_bytes: usize) {
-    if let Some(limiter) = options.components.rate_limiter.as_ref().filter(|limiter| limiter.limits(IoKind::Write)) {
+pub(crate) fn wait_for_limiter(core: &DbCore, options: &DbOptions, priority: IoPriority, logged_bytes: usize) {
+    if let Some(limiter) = core.rate_limiter(options, IoKind::Write) {
         limiter.request(logged_bytes as u64, priority);
     }
 }
@@ -227,7 +239,10 @@ fn lead(core: &DbCore, guard: LeaderGuard<'_, WriteRequest, WriteGroup>, mut req
     let options = *options;
     // Looked at once: what changes meanwhile counts for the next group.
     let db_options = core.options.load();
+    let perf = PerfRecorder::of_thread();
+    let making_room = PerfTimer::of(perf, PerfMetric::WriteSchedulingFlushesCompactionsTime);
     make_room(core, &db_options, &options, batch.byte_size())?;
+    drop(making_room);
     // Families come and go only while no writer leads: what holds now holds until the end of the group.
     let families = core.families.load();
     if checked.is_some_and(|generation| generation != families.generation()) {
@@ -281,9 +296,11 @@ fn lead(core: &DbCore, guard: LeaderGuard<'_, WriteRequest, WriteGroup>, mut req
         core.writes.note_unlogged();
     } else if verdict.is_ok() {
         if let Some(priority) = options.rate_limiter_priority {
-            wait_for_limiter(&db_options, priority, log::legacy_size_bytes(log_bytes));
+            wait_for_limiter(core, &db_options, priority, log::legacy_size_bytes(log_bytes));
         }
+        let logging = PerfTimer::of(perf, PerfMetric::WriteWalTime);
         verdict = append_group(core, &request, &members, first, count, options.sync);
+        drop(logging);
         timer.lap(&counters.wal_us);
         if verdict.is_err() {
             // The record may be in the log, whole. Its numbers must not be given again: recovery would take the
@@ -362,6 +379,7 @@ fn insert_group(
     if inserts.beside_others && guard.as_ref().is_some_and(LeaderGuard::expects_writer) {
         *guard = None;
     }
+    let inserting = PerfTimer::begin(PerfMetric::WriteMemtableTime);
     let inserted = if inserts.by_members {
         insert_in_parallel(core, Arc::clone(families), request, members, ignore_missing)
     } else if guard.is_none() {
@@ -370,6 +388,7 @@ fn insert_group(
         turn.wait();
         insert_alone(core, db_options, families, request, members, InsertMode::Exclusive, ignore_missing)
     };
+    drop(inserting);
     unfinished.0 = None;
     timer.lap(&core.metrics.counters().memtable_us);
     turn.wait();
@@ -618,93 +637,6 @@ fn note_memtable_size(core: &DbCore, db_options: &DbOptions, data: &ColumnFamily
 /// Bytes of the memtables that are being written.
 pub(crate) fn memtable_bytes(core: &DbCore) -> u64 {
     core.families.load().iter().map(|data| data.memtable.load().approximate_memory_bytes() as u64).sum()
-}
-
-/// What stands between a leader and its write: an error, a stall, a full memtable, too much log.
-fn make_room(core: &DbCore, db_options: &DbOptions, options: &WriteOptions, bytes: usize) -> Result<()> {
-    core.jobs.check_error()?;
-    // Another database may have taken the memory.
-    let wants_memory = |manager: &Arc<WriteBufferManager>| manager.should_flush();
-    if core.writes.is_room_needed() || db_options.components.write_buffer_manager.as_ref().is_some_and(wants_memory) {
-        switch_memtable::switch_full_memtables(core)?;
-    }
-    wait_for_memory(core, db_options, options)?;
-    loop {
-        match core.writes.controller().condition() {
-            StallCondition::Normal => return Ok(()),
-            StallCondition::Recovering if options.no_slowdown => return Ok(()),
-            StallCondition::Recovering | StallCondition::Delayed => {
-                let delay = core.writes.controller().delay(bytes as u64);
-                if delay.is_zero() {
-                    return Ok(());
-                }
-                if options.no_slowdown {
-                    return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
-                }
-                let cause = core.writes.controller().wait_cause();
-                let _span = spans::write_stall(core.files.database(), cause, WaitKind::Delay);
-                let before = core.env.clock.monotonic_us();
-                core.writes.controller().sleep(delay);
-                let slept = core.env.clock.monotonic_us().saturating_sub(before);
-                core.metrics.note_stall(cause, WaitKind::Delay, slept);
-                core.jobs.check_error()?;
-                if core.writes.controller().condition() != StallCondition::Stopped {
-                    return Ok(());
-                }
-            }
-            StallCondition::Stopped => {
-                if options.no_slowdown {
-                    return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
-                }
-                wait_while_stopped(core)?;
-            }
-        }
-    }
-}
-
-/// Waits while memtables hold more than a manager with `allow_stall` lets them. Not when hardly any of it is this
-/// database's: then waiting could last for ever.
-fn wait_for_memory(core: &DbCore, db_options: &DbOptions, options: &WriteOptions) -> Result<()> {
-    let Some(manager) = &db_options.components.write_buffer_manager else { return Ok(()) };
-    if !manager.should_stall() {
-        return Ok(());
-    }
-    if options.no_slowdown {
-        return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
-    }
-    let _span = spans::write_stall(core.files.database(), WaitCause::WriteBufferManager, WaitKind::Stop);
-    let before = core.env.clock.monotonic_us();
-    core.metrics.counters().memory_stalls.fetch_add(1, Ordering::Relaxed);
-    let mut result = Ok(());
-    while result.is_ok() && manager.should_stall() && switch_memtable::begin_flush_of_something(core, manager)? {
-        manager.wait_for_room(Duration::from_millis(100));
-        result = core.jobs.check_open();
-    }
-    let waited = core.env.clock.monotonic_us().saturating_sub(before);
-    core.metrics.note_stall(WaitCause::WriteBufferManager, WaitKind::Stop, waited);
-    result
-}
-
-/// Holds a write of low priority back while compaction is behind, before it joins the queue: others pass it.
-fn wait_for_low_pri(core: &DbCore, options: &WriteOptions, bytes: usize) -> Result<()> {
-    if !core.writes.controller().is_behind() {
-        return Ok(());
-    }
-    if options.no_slowdown {
-        return Err(Error::new(ErrorKind::Incomplete, "Low priority write stall"));
-    }
-    core.writes.controller().wait_for_low_pri(bytes as u64);
-    Ok(())
-}
-
-fn wait_while_stopped(core: &DbCore) -> Result<()> {
-    let cause = core.writes.controller().wait_cause();
-    let _span = spans::write_stall(core.files.database(), cause, WaitKind::Stop);
-    let before = core.env.clock.monotonic_us();
-    let result = core.jobs.wait_while_stopped();
-    let waited = core.env.clock.monotonic_us().saturating_sub(before);
-    core.metrics.note_stall(cause, WaitKind::Stop, waited);
-    result
 }
 
 /// Gives every batch of the group its first sequence number; returns how many numbers the group takes.

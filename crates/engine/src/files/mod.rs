@@ -33,6 +33,7 @@
 pub(crate) mod archive;
 pub(crate) mod deletion;
 pub(crate) mod holds;
+pub(crate) mod links;
 pub(crate) mod log_directory;
 pub(crate) mod openings;
 mod retired_logs;

@@ -11,6 +11,7 @@ use ferrock_options::{FlushReason, MemTableInfo, WriteStallInfo};
 use ferrock_tree::compaction::choice::{RunningCompactions, RunningId};
 use ferrock_tree::compaction::picker;
 use ferrock_tree::compaction::picker::stall::{self, StallInput};
+use ferrock_tree::counted_callbacks::counted_merges;
 use ferrock_tree::version::Version;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -134,11 +135,13 @@ impl FamilyJobs {
         self.may_compact.store(true, Ordering::Relaxed);
         let data = &self.data;
         let version = version.unwrap_or_else(|| Arc::clone(&data.super_version.load().version));
+        let options = data.options.load_full();
         data.super_version.install(Arc::new(SuperVersion {
             memtable: data.memtable.load_full(),
             immutable: self.immutable.iter().rev().map(|immutable| Arc::clone(&immutable.memtable)).collect(),
             version,
-            options: data.options.load_full(),
+            merge_operator: counted_merges(options.merge_operator.as_ref(), data.table_cache.statistics()),
+            options,
             resting: RestingIterators::default(),
         }));
     }
@@ -194,19 +197,17 @@ impl FamilyJobs {
             way_to_stop: stall::way_to_stop(&options, &input),
             is_behind: stall::is_behind(&options, &input),
         };
-        let before_of_family = controller.update(self.data.id, debt).told();
-        if before_of_family != condition.told() {
-            lines.stall(WriteStallInfo {
-                column_family: self.data.name.clone(),
-                previous: before_of_family,
-                current: condition.told(),
-            });
+        let before_of_family = controller.update(self.data.id, debt);
+        let (previous, current) = (before_of_family.condition.told(), condition.told());
+        if let Some(cause) = cause.or(before_of_family.cause).filter(|_| previous != current) {
+            let info = WriteStallInfo { column_family: self.data.name.clone(), cause: cause.into(), previous, current };
+            let rate = match controller.actual_delayed_rate() {
+                0 => String::new(),
+                rate => format!("; writers share {rate} bytes a second"),
+            };
+            lines.stall(info, &format!("{}{rate}", stall::numbers(&options, &input, cause)));
         }
-        let after = controller.condition();
-        if before != after {
-            lines.warn(format!("[{}] writes are {after:?} (were {before:?}): {wanted:?}", self.data.name));
-        }
-        before != after
+        before != controller.condition()
     }
 
     /// From now on the family is gone.

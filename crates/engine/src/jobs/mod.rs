@@ -55,7 +55,7 @@ use errors::AutoResume;
 use ferrock_base::clock::Alarm;
 use ferrock_base::thread::{PoolPriority, PriorityPools, Spawner};
 use ferrock_base::{Error, ErrorKind, Result};
-use ferrock_options::{AwaitsTask, Canceller, DbSettings, WriteStallInfo};
+use ferrock_options::{AwaitsTask, Canceller, DbSettings, WaitCause, WriteStallCondition, WriteStallInfo};
 use ferrock_statistics::Statistics;
 use ferrock_tree::compaction::choice::{RunningCompactions, RunningId};
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -278,6 +278,13 @@ pub(crate) fn is_locked_by_this_thread() -> bool {
     IS_LOCKED.with(std::cell::Cell::get)
 }
 
+/// The line of a change of a stall condition.
+fn stall_line(info: &WriteStallInfo, numbers: &str) -> String {
+    let WriteStallInfo { column_family, cause, previous, current } = info;
+    let of = if column_family.is_empty() { String::new() } else { format!("[{column_family}] ") };
+    format!("{of}writes are {} (were {}) for {}: {numbers}", current.name(), previous.name(), cause.name())
+}
+
 struct Lines<'a> {
     scheduler: &'a JobScheduler,
     collected: Vec<(InfoLogLevel, String)>,
@@ -298,7 +305,9 @@ impl Lines<'_> {
         self.collected.push((InfoLogLevel::Error, line));
     }
 
-    fn stall(&mut self, info: WriteStallInfo) {
+    /// What made a condition change are `numbers`.
+    fn stall(&mut self, info: WriteStallInfo, numbers: &str) {
+        self.warn(stall_line(&info, numbers));
         self.has_stalls |= self.scheduler.events.note_stall(info);
     }
 }
@@ -617,6 +626,18 @@ impl JobScheduler {
             self.check_not_closing()?;
         }
         Ok(())
+    }
+
+    /// Tells the LOG and listeners that memtables of all families hold too much, or no more.
+    pub(crate) fn tell_memory_stall(&self, is_stopped: bool, numbers: &str) {
+        let mut conditions = [WriteStallCondition::Normal, WriteStallCondition::Stopped];
+        if !is_stopped {
+            conditions.reverse();
+        }
+        let [previous, current] = conditions;
+        let info =
+            WriteStallInfo { column_family: String::new(), cause: WaitCause::WriteBufferManager, previous, current };
+        self.lock().lines.stall(info, numbers);
     }
 
     /// From now on the database is being closed. False when it was before.

@@ -135,6 +135,8 @@ counters! {
     fifo_max_size_compactions,
     /// Compactions that dropped tables for their age.
     fifo_ttl_compactions,
+    /// Tables that were dropped because they lay under a range deletion as a whole.
+    range_deleted_tables,
     /// Looks for compactions that are due by age, by the thread that does nothing else.
     age_looks,
     /// Bytes of the input tables.

@@ -28,12 +28,13 @@ pub(crate) mod stats_text;
 
 pub(crate) use counters::Counters;
 pub use counters::{JobTotals, WriteMetrics};
+pub use ferrock_options::WaitCause;
 pub use levels::JobMetrics;
 pub use report::{
     BackgroundMetrics, CacheMetrics, FamilyMetrics, LevelMetrics, LogMetrics, MemtableMetrics, Metrics,
     SnapshotMetrics, StallMetrics, StoredBytes,
 };
-pub use stalls::{FamilyStalls, WaitCause, WriterWaits};
+pub use stalls::{FamilyStalls, WriterWaits};
 
 #[doc(no_inline)]
 pub use ferrock_cache::{CacheStats, EntryRole, RoleStats};

@@ -3,17 +3,19 @@
 //! An operation asks once whether anything counts ([`counts`](super::DatabaseCounters::counts)), and is another
 //! function where something does, which tells the [`Watch`] at its end.
 
+use super::DatabaseCounters;
 use ferrock_base::Result;
 use ferrock_base::clock::{Clock, Moment};
-use ferrock_statistics::{Histogram, PerfMetric, PerfRecorder, Recorder, Ticker};
+use ferrock_statistics::{Histogram, LevelMetric, PerfMetric, PerfRecorder, Recorder, Statistics, ThreadState, Ticker};
 use ferrock_table::{LookupCounts, LookupRecorder, NoCounts};
 use ferrock_tree::read::pinned::Pin;
 use ferrock_tree::read::{GetContext, PinnedValue};
+use std::sync::Arc;
 
 /// An operation that is counted.
 #[derive(Clone, Copy)]
-pub(crate) struct Watch<'a> {
-    counts: LookupRecorder<'a>,
+pub(crate) struct Watch<'a, C = LookupRecorder<'a>> {
+    counts: C,
     clock: &'a dyn Clock,
     begun: Moment,
 }
@@ -21,13 +23,10 @@ pub(crate) struct Watch<'a> {
 /// The value of a lookup.
 type Found<P> = Result<Option<PinnedValue<P>>>;
 
-impl<'a> Watch<'a> {
+impl<'a, C: LookupCounts> Watch<'a, C> {
     #[inline(always)]
-    pub(super) fn new(counts: LookupRecorder<'a>, clock: &'a dyn Clock) -> Self {
-        let is_timed = match (counts.recorder, counts.perf) {
-            (Some(recorder), _) if recorder.is_timing() => true,
-            (_, perf) => perf.is_some_and(PerfRecorder::is_timing),
-        };
+    pub(crate) fn new(counts: C, clock: &'a dyn Clock) -> Self {
+        let is_timed = counts.recorder().is_some_and(Recorder::is_timing);
         let begun = if is_timed { clock.moment() } else { Moment::default() };
         Self { counts, clock, begun }
     }
@@ -41,42 +40,79 @@ impl<'a> Watch<'a> {
 
     /// Where lookups count what they do in tables.
     #[inline]
-    pub(crate) fn counts(&self) -> &LookupRecorder<'a> {
+    pub(crate) fn counts(&self) -> &C {
         &self.counts
-    }
-
-    /// Counts where a lookup ended, which went on to tables or did not.
-    #[inline]
-    pub(crate) fn note_lookup<P: Pin>(&self, context: &GetContext<'_, P>, asked_tables: bool) {
-        if let Some(perf) = self.counts.perf {
-            perf.add(PerfMetric::GetFromMemtableCount, 1);
-        }
-        let Some(recorder) = self.counts.recorder else { return };
-        if !asked_tables {
-            return recorder.add(Ticker::MemtableHit, 1);
-        }
-        match context.hit_level() {
-            None => recorder.add(Ticker::MemtableMiss, 1),
-            Some(0) => recorder.add_all([(Ticker::MemtableMiss, 1), (Ticker::GetHitL0, 1)]),
-            Some(1) => recorder.add_all([(Ticker::MemtableMiss, 1), (Ticker::GetHitL1, 1)]),
-            Some(_) => recorder.add_all([(Ticker::MemtableMiss, 1), (Ticker::GetHitL2AndUp, 1)]),
-        }
-        if context.num_operands() > 0 {
-            recorder.record(Histogram::ReadNumMergeOperands, context.num_operands() as u64);
-        }
     }
 
     /// Counts a lookup that is over.
     #[inline]
     pub(crate) fn end_get<P: Pin>(&self, found: &Found<P>) {
         let bytes = value_bytes(found);
-        if let Some(perf) = self.counts.perf {
+        if let Some(perf) = self.counts.perf() {
             perf.add(PerfMetric::GetReadBytes, bytes);
         }
-        let Some(recorder) = self.counts.recorder else { return };
+        let Some(recorder) = self.counts.recorder() else { return };
         recorder.add_all([(Ticker::NumberKeysRead, 1), (Ticker::BytesRead, bytes)]);
         recorder.record(Histogram::BytesPerRead, bytes);
         self.record_time(recorder, Histogram::DbGet);
+    }
+}
+
+/// Counts where a lookup ended, which went on to tables or did not.
+#[inline]
+pub(crate) fn note_lookup<P: Pin>(counts: &impl LookupCounts, context: &GetContext<'_, P>, asked_tables: bool) {
+    if let Some(perf) = counts.perf() {
+        perf.add(PerfMetric::InternalMergePointLookupCount, context.num_operands() as u64);
+        if let Some(level) = context.hit_level().filter(|_| asked_tables) {
+            perf.add_of_level(level, LevelMetric::UserKeyReturnCount, 1);
+        }
+    }
+    let Some(recorder) = counts.recorder() else { return };
+    if !asked_tables {
+        return recorder.add(Ticker::MemtableHit, 1);
+    }
+    match context.hit_level() {
+        None => recorder.add(Ticker::MemtableMiss, 1),
+        Some(0) => recorder.add_all([(Ticker::MemtableMiss, 1), (Ticker::GetHitL0, 1)]),
+        Some(1) => recorder.add_all([(Ticker::MemtableMiss, 1), (Ticker::GetHitL1, 1)]),
+        Some(_) => recorder.add_all([(Ticker::MemtableMiss, 1), (Ticker::GetHitL2AndUp, 1)]),
+    }
+    if context.num_operands() > 0 {
+        recorder.record(Histogram::ReadNumMergeOperands, context.num_operands() as u64);
+    }
+}
+
+/// A read whose values come as a future: counted when it is over, on whichever thread that is.
+#[derive(Debug)]
+pub(crate) struct FutureWatch {
+    statistics: Option<Arc<Statistics>>,
+    clock: Arc<dyn Clock>,
+    begun: Moment,
+}
+
+impl FutureWatch {
+    /// Begins now; `None` where nothing counts.
+    pub(crate) fn begin(counters: &DatabaseCounters, thread: ThreadState, clock: &Arc<dyn Clock>) -> Option<Self> {
+        if !counters.counts(thread) {
+            return None;
+        }
+        Some(Self { statistics: counters.statistics().cloned(), clock: Arc::clone(clock), begun: clock.moment() })
+    }
+
+    fn watch(&self) -> Watch<'_> {
+        let recorder = self.statistics.as_ref().and_then(|statistics| statistics.recorder());
+        let counts = LookupRecorder { recorder, perf: PerfRecorder::of_thread() };
+        Watch { counts, clock: &*self.clock, begun: self.begun }
+    }
+
+    /// The lookup of one key is over.
+    pub(crate) fn end_get<P: Pin>(&self, found: &Found<P>) {
+        self.watch().end_get(found);
+    }
+
+    /// The lookups of many keys are over.
+    pub(crate) fn end_batch<P: Pin>(&self, found: &[Found<P>]) {
+        BatchCounts::end(&self.watch(), found);
     }
 }
 
@@ -111,7 +147,11 @@ impl<'a, P: Pin> BatchCounts<P> for Watch<'a> {
 
     fn note_search(&self, contexts: &[GetContext<'_, P>], asking: u64) {
         if let Some(perf) = self.counts.perf {
-            perf.add(PerfMetric::GetFromMemtableCount, contexts.len() as u64);
+            let operands = contexts.iter().map(GetContext::num_operands).sum::<usize>();
+            perf.add(PerfMetric::InternalMergePointLookupCount, operands as u64);
+            for level in contexts.iter().filter_map(GetContext::hit_level) {
+                perf.add_of_level(level, LevelMetric::UserKeyReturnCount, 1);
+            }
         }
         let Some(recorder) = self.counts.recorder else { return };
         recorder.add_all([(Ticker::MemtableHit, contexts.len() as u64 - asking), (Ticker::MemtableMiss, asking)]);

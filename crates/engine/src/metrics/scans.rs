@@ -1,7 +1,9 @@
 //! What an iterator counts until it is dropped.
 
 use ferrock_base::clock::{Clock, Moment};
-use ferrock_statistics::{Histogram, PerfMetric, PerfRecorder, Recorder, Statistics, Ticker};
+use ferrock_statistics::{Histogram, PerfMetric, PerfRecorder, PerfTimer, Recorder, Statistics, Ticker};
+use ferrock_tree::iterator::{Hidden, IterWork};
+use ferrock_vfs::thread_cpu_ns;
 use std::sync::Arc;
 
 /// A way in which an iterator moves.
@@ -25,8 +27,8 @@ pub(crate) struct ScanTally {
     steps: [u64; 2],
     found: [u64; 2],
     bytes: u64,
-    /// Hidden entries that an iterator which rested had passed before.
-    passed_before: u64,
+    /// What an iterator which rested had done before.
+    before: IterWork,
 }
 
 impl ScanTally {
@@ -34,7 +36,7 @@ impl ScanTally {
     pub(crate) fn begin(
         statistics: Option<&Arc<Statistics>>,
         clock: &Arc<dyn Clock>,
-        passed_before: u64,
+        before: IterWork,
     ) -> Option<Self> {
         if statistics.is_none() && PerfRecorder::of_thread().is_none() {
             return None;
@@ -48,7 +50,7 @@ impl ScanTally {
             steps: [0; 2],
             found: [0; 2],
             bytes: 0,
-            passed_before,
+            before,
         })
     }
 
@@ -59,6 +61,16 @@ impl ScanTally {
     /// The time, if that of seeks is counted.
     pub(crate) fn watch(&self) -> Option<Moment> {
         self.recorder().is_some_and(Recorder::is_timing).then(|| self.clock.moment())
+    }
+
+    /// The time of the processor of a movement.
+    pub(crate) fn processor_timer(movement: Movement) -> PerfTimer {
+        let metric = match movement {
+            Movement::Seek | Movement::Edge => PerfMetric::IterSeekCpuNanos,
+            Movement::Next => PerfMetric::IterNextCpuNanos,
+            Movement::Prev => PerfMetric::IterPrevCpuNanos,
+        };
+        PerfTimer::of_processor(PerfRecorder::of_thread(), metric, thread_cpu_ns)
     }
 
     /// Counts a movement, to an entry of so many bytes if there is one.
@@ -86,10 +98,14 @@ impl ScanTally {
     }
 
     /// Adds the counts of an iterator that is dropped.
-    pub(crate) fn end(&self, passed_entries: u64) {
-        let passed = passed_entries.saturating_sub(self.passed_before);
+    pub(crate) fn end(&self, work: &IterWork) {
+        let work = work.since(&self.before);
         if let Some(perf) = PerfRecorder::of_thread() {
-            perf.add(PerfMetric::InternalKeySkippedCount, passed);
+            perf.add_all([
+                (PerfMetric::InternalKeySkippedCount, work.passed[Hidden::Older as usize]),
+                (PerfMetric::InternalDeleteSkippedCount, work.passed[Hidden::Deleted as usize]),
+                (PerfMetric::InternalRecentSkippedCount, work.passed[Hidden::Recent as usize]),
+            ]);
         }
         let Some(recorder) = self.recorder() else { return };
         recorder.add_all([
@@ -98,7 +114,8 @@ impl ScanTally {
             (Ticker::NumberDbPrev, self.steps[1]),
             (Ticker::NumberDbPrevFound, self.found[1]),
             (Ticker::IterBytesRead, self.bytes),
-            (Ticker::NumberIterSkip, passed),
+            (Ticker::NumberIterSkip, work.passed_entries()),
+            (Ticker::NumberOfReseeksInIteration, work.reseeks),
             (Ticker::NoIteratorDeleted, 1),
         ]);
     }

@@ -5,6 +5,7 @@
 //! Times are of the database: a writer waits for the worst family, whichever it writes to.
 
 use super::Counters;
+use ferrock_options::WaitCause;
 use ferrock_tree::compaction::picker::stall::{StallCause, StallCondition};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -112,50 +113,6 @@ impl FamilyStalls {
             ("total-stops", self.stops()),
         ];
         rows.into_iter().map(|(name, count): (&str, u64)| (name.to_owned(), count.to_string())).collect()
-    }
-}
-
-/// Why a writer waited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum WaitCause {
-    /// Too many memtables waited for their flush.
-    Memtables,
-    /// Level 0 had too many files.
-    Level0Files,
-    /// Too many bytes waited for compactions.
-    PendingCompactionBytes,
-    /// The memtables of all databases that share a write buffer manager, or a memory budget, held too much.
-    WriteBufferManager,
-    /// No family asked for it: the debt came near to a limit, or a delay had ended and the rate was rising again.
-    LoomingDebt,
-}
-
-impl WaitCause {
-    /// Every cause.
-    pub const ALL: [Self; 5] =
-        [Self::Memtables, Self::Level0Files, Self::PendingCompactionBytes, Self::WriteBufferManager, Self::LoomingDebt];
-
-    /// A word for reports: `level0_files`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Memtables => "memtables",
-            Self::Level0Files => "level0_files",
-            Self::PendingCompactionBytes => "pending_compaction_bytes",
-            Self::WriteBufferManager => "write_buffer_manager",
-            Self::LoomingDebt => "looming_debt",
-        }
-    }
-}
-
-impl From<StallCause> for WaitCause {
-    fn from(cause: StallCause) -> Self {
-        match cause {
-            StallCause::Memtables => Self::Memtables,
-            StallCause::Level0Files => Self::Level0Files,
-            StallCause::PendingCompactionBytes => Self::PendingCompactionBytes,
-        }
     }
 }
 

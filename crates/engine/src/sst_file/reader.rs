@@ -136,7 +136,7 @@ impl SstFileReader {
     /// # Errors
     /// `Corruption` naming file and offset; `Io` when the file cannot be read.
     pub fn verify_checksum(&self) -> Result<()> {
-        self.table.verify_checksums(self.readahead_bytes)
+        self.table.verify_checksums(self.readahead_bytes, IoActivity::Unknown)
     }
 
     /// Counts the entries and compares them with what the properties say.

@@ -4,6 +4,7 @@ use crate::ColumnFamily;
 use crate::db::file_system_of;
 use crate::options::{ColumnFamilyOptions, DbOptions, TableFactory};
 use ferrock_base::byte_text::to_bytes;
+use ferrock_base::file_checksum::{FileChecksum, generator_for};
 use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::random::Random;
 use ferrock_base::table_properties_collector::CollectorContext;
@@ -11,7 +12,7 @@ use ferrock_base::{Error, InternalComparator, Result, SequenceNumber, ValueType}
 use ferrock_format::properties::UNKNOWN_COLUMN_FAMILY_ID;
 use ferrock_format::{unique_id, wide_column};
 use ferrock_table::{TableBuilder, TableBuilderParams};
-use ferrock_vfs::{FileSystem, WritableOptions, WritePurpose};
+use ferrock_vfs::{FileSum, FileSystem, WritableOptions, WritePurpose, summed};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -47,12 +48,15 @@ pub struct ExternalSstFileInfo {
     pub num_range_del_entries: u64,
     /// Version of the format of external tables: 2.
     pub version: u32,
+    /// The checksum of the whole file, where the options have a `file_checksum_gen_factory`.
+    pub file_checksum: Option<FileChecksum>,
 }
 
 /// A table that is being written.
 #[derive(Debug)]
 struct OpenTable {
     builder: TableBuilder,
+    sum: FileSum,
     info: ExternalSstFileInfo,
     last_key: Vec<u8>,
 }
@@ -149,6 +153,8 @@ impl SstFileWriter {
             _ => {}
         }
         let file = file_system.create_writable(path, &self.writable_options())?;
+        let checksums = self.db.components.file_checksum_gen_factory.as_ref();
+        let (file, sum) = summed(file, generator_for(checksums, path));
         let builder = match TableBuilder::new(&TableFactory::BlockBased, params, file) {
             Ok(builder) => builder,
             Err(error) => {
@@ -159,7 +165,7 @@ impl SstFileWriter {
         self.next_number += 1;
         self.last_size = 0;
         let info = ExternalSstFileInfo { file_path: path.to_owned(), version: VERSION, ..Default::default() };
-        self.open = Some(OpenTable { builder, info, last_key: Vec::new() });
+        self.open = Some(OpenTable { builder, sum, info, last_key: Vec::new() });
         Ok(())
     }
 
@@ -255,7 +261,7 @@ impl SstFileWriter {
             )));
         }
         let file_system = self.file_system()?;
-        let Some(OpenTable { builder, mut info, last_key }) = self.open.take() else { return Err(not_open()) };
+        let Some(OpenTable { builder, sum, mut info, last_key }) = self.open.take() else { return Err(not_open()) };
         let directory = match info.file_path.parent() {
             Some(parent) if parent != Path::new("") => parent.to_path_buf(),
             _ => PathBuf::from("."),
@@ -266,6 +272,7 @@ impl SstFileWriter {
                 self.last_size = summary.file_size;
                 info.file_size = summary.file_size;
                 info.largest_key = last_key;
+                info.file_checksum = sum.finish();
                 Ok(info)
             }
             Err(error) => {

@@ -242,8 +242,8 @@ impl WriteController {
         rate_on_the_way(state.rate, state.way_to_stop)
     }
 
-    /// Takes how far the jobs of a column family are behind. Returns the family's condition until now.
-    pub(crate) fn update(&self, column_family: u32, debt: FamilyDebt) -> StallCondition {
+    /// Takes how far the jobs of a column family are behind. Returns how far they were until now.
+    pub(crate) fn update(&self, column_family: u32, debt: FamilyDebt) -> FamilyDebt {
         let mut state = self.state.lock();
         let before = state.debts.insert(column_family, debt).unwrap_or_default();
         state.count(before, debt);
@@ -280,7 +280,7 @@ impl WriteController {
         if is_much_higher {
             self.relief.ring();
         }
-        before.condition
+        before
     }
 
     /// True while compaction of some column family is behind, whether or not writers are slowed down by it.

@@ -10,6 +10,7 @@ use arc_swap::Guard;
 use ferrock_base::{Error, ErrorKind, Result, SequenceNumber, ValueType};
 use ferrock_format::write_batch::{Record, WriteBatch, WriteBatchIter};
 use ferrock_memtable::MemTable;
+use ferrock_statistics::Ticker;
 use std::sync::Arc;
 
 /// How entries enter the memtable.
@@ -108,7 +109,10 @@ impl<'a, F: FnMut(u32) -> Result<Target<'a>>> Inserter<'a, F> {
         match self.mode {
             InsertMode::Exclusive if value_type == ValueType::Value && memtable.writes_in_place() => {
                 let kept = self.snapshots.map_or(SequenceNumber(0), SnapshotList::newest);
-                memtable.add_in_place(self.next, key, value, kept)?;
+                let is_updated = memtable.add_in_place(self.next, key, value, kept)?;
+                if let Some(statistics) = data.table_cache.statistics().filter(|_| is_updated) {
+                    statistics.add(Ticker::NumberKeysUpdated, 1);
+                }
             }
             InsertMode::Exclusive => memtable.add(self.next, value_type, key, value)?,
             InsertMode::Concurrent => memtable.add_concurrent(self.next, value_type, key, value)?,

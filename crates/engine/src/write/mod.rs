@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! admission       refuse what could fail later (db/write.rs), join the queue       queue.rs, request.rs
-//! make room       errors, stalls, full memtables, too much log                     controller.rs
+//! make room       errors, stalls, full memtables, too much log                     controller.rs, memory_pace.rs
 //! check           what a request brought to be asked before it is logged           request.rs
 //! log             one record for the group                                         logs.rs, wal.rs
 //! insert          alone, or each member its own batch                              insert.rs
@@ -21,6 +21,7 @@
 pub(crate) mod controller;
 pub(crate) mod insert;
 pub(crate) mod logs;
+pub(crate) mod memory_pace;
 mod patience;
 pub(crate) mod publisher;
 pub(crate) mod queue;
@@ -32,6 +33,7 @@ use controller::WriteController;
 use ferrock_base::SequenceNumber;
 use ferrock_base::clock::Clock;
 use logs::Logs;
+use memory_pace::MemoryPace;
 use publisher::Publisher;
 use queue::WriteQueue;
 use request::{WriteGroup, WriteRequest};
@@ -44,6 +46,8 @@ pub(crate) struct WritePath {
     logs: Logs,
     /// Shared with the scheduler of jobs, which says how far behind they are.
     controller: Arc<WriteController>,
+    /// Also of the flushes, which say when memory will be free.
+    memory_pace: MemoryPace,
     publisher: Publisher,
     /// A memtable is full, or there is too much log: the next leader makes room.
     is_room_needed: AtomicBool,
@@ -57,7 +61,8 @@ impl WritePath {
         Self {
             queue: WriteQueue::new(),
             logs,
-            controller: Arc::new(WriteController::new(delayed_rate, clock)),
+            controller: Arc::new(WriteController::new(delayed_rate, Arc::clone(&clock))),
+            memory_pace: MemoryPace::new(clock),
             publisher: Publisher::new(visible),
             // What an open finds may be too much log.
             is_room_needed: AtomicBool::new(true),
@@ -78,6 +83,11 @@ impl WritePath {
     #[inline]
     pub(crate) fn controller(&self) -> &Arc<WriteController> {
         &self.controller
+    }
+
+    #[inline]
+    pub(crate) fn memory_pace(&self) -> &MemoryPace {
+        &self.memory_pace
     }
 
     /// The order in which groups become visible.

@@ -49,8 +49,9 @@ fn power_loss(operation: u64) -> CrashPolicy {
     }
 }
 
-/// Runs the workload of a seed and takes clones at every operation.
-fn collect(seed: u64) -> Vec<Point> {
+/// Runs the workload of a seed and takes clones at every operation; and how many tables were dropped under range
+/// deletions.
+fn collect(seed: u64) -> (Vec<Point>, u64) {
     let file_system = MemoryFileSystem::new();
     file_system.create_dir_all(Path::new("/data")).unwrap();
     file_system.sync_dir(Path::new("/")).unwrap();
@@ -72,7 +73,8 @@ fn collect(seed: u64) -> Vec<Point> {
     })));
     workload::run(&file_system, &history, seed);
     file_system.set_operation_hook(None);
-    std::mem::take(&mut *points.lock().unwrap())
+    let range_deleted_tables = history.lock().unwrap().range_deleted_tables;
+    (std::mem::take(&mut *points.lock().unwrap()), range_deleted_tables)
 }
 
 /// What a run came across.
@@ -85,6 +87,8 @@ struct Counts {
     batches_lost: usize,
     /// Batches that survived without having been synced.
     batches_kept: usize,
+    /// Tables that were dropped because they lay under a range deletion.
+    range_deleted_tables: u64,
 }
 
 fn number(variable: &str) -> Option<u64> {
@@ -98,20 +102,23 @@ fn every_crash_leaves_a_prefix_that_holds_what_was_acknowledged() {
     let mut counts = Counts::default();
     let mut seed = first;
     while only.map_or(counts.crashes < wanted || counts.power_losses < wanted, |seeds| seed < first + seeds) {
-        for point in collect(seed) {
+        let (points, range_deleted) = collect(seed);
+        counts.range_deleted_tables += range_deleted;
+        for point in points {
             point.count(seed, &mut counts);
         }
         seed += 1;
     }
     println!(
         "seeds {first} to {}: {} crash points, {} power-loss points and {} more whose MANIFEST was torn and refused; \
-         {} batches lost, {} kept without having been synced",
+         {} batches lost, {} kept without having been synced; {} tables dropped under range deletions",
         seed - 1,
         counts.crashes,
         counts.power_losses,
         counts.refused_manifests,
         counts.batches_lost,
-        counts.batches_kept
+        counts.batches_kept,
+        counts.range_deleted_tables
     );
     assert!(counts.refused_manifests * 25 < counts.power_losses, "{counts:?}");
     assert!(counts.batches_lost > 0 && counts.batches_kept > 0, "the policies made no difference: {counts:?}");

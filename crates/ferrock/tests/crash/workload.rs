@@ -61,6 +61,8 @@ pub struct History {
     pub unlogged: usize,
     pub unlogged_durable: usize,
     pub families: Vec<FamilyLife>,
+    /// Tables that the database dropped because they lay under a range deletion.
+    pub range_deleted_tables: u64,
     /// The database was created, durably.
     pub is_created: bool,
 }
@@ -392,6 +394,7 @@ pub fn run(file_system: &MemoryFileSystem, history: &SharedHistory, seed: u64) {
     if run.draw.atomicity == Atomicity::Forced {
         run.flush_all(true);
     }
+    run.count_range_deleted();
     run.db.close().unwrap();
 }
 
@@ -492,6 +495,11 @@ impl Run {
             5 if self.draw.tables > 0 => vec![Op::Delete(key)],
             // An empty one, mostly.
             5 if self.random.below(3) > 0 => vec![Op::DeleteRange(key.clone(), key)],
+            // All but the markers: whole tables lie under it.
+            5 if self.random.one_in(2) => {
+                self.singles.retain(|(family, _)| *family != id);
+                vec![Op::DeleteRange(Vec::new(), b"~".to_vec())]
+            }
             5 => {
                 let end = format!("key{:03}", self.random.below(150)).into_bytes();
                 vec![Op::DeleteRange(key.clone().min(end.clone()), key.max(end))]
@@ -677,6 +685,12 @@ impl Run {
         note(history.families.iter_mut().find(|life| life.id == Some(family.id())).unwrap());
     }
 
+    fn count_range_deleted(&self) {
+        let text = self.db.property("ferrock.statistics").unwrap();
+        let count = text.lines().find_map(|line| line.strip_prefix("range_deleted_tables=")?.parse::<u64>().ok());
+        self.history.lock().unwrap().range_deleted_tables += count.unwrap();
+    }
+
     fn reopen(&mut self) {
         let all = self.families.iter().chain(&self.unlogged);
         let descriptors = all.map(|family| (family.name().to_owned(), family_options(self.seed))).collect();
@@ -685,6 +699,7 @@ impl Run {
             self.flush_all(true);
         }
         self.families.clear();
+        self.count_range_deleted();
         let had_unlogged = self.unlogged.take().is_some();
         self.db.clone().close().unwrap();
         // Closing hands the log to the operating system, and flushes what is in none.

@@ -1,7 +1,7 @@
 //! Each file operation of an open and of a catch-up fails once. What fails says so and leaves the view as it was; a
 //! later catch-up has the newest state.
 
-use crate::states::{FAMILIES, State, assert_same, batch, descriptors, read};
+use crate::states::{FAMILIES, KINDS, Kind, State, assert_same, batch, descriptors, read};
 use ferrock::options::{ColumnFamilyOptions, DbOptions};
 use ferrock::{Db, WriteOptions};
 use ferrock_vfs::{Fault, FaultInjectionFileSystem, FaultRule, MemoryFileSystem, OperationKind, Trigger};
@@ -44,10 +44,10 @@ fn family() -> ColumnFamilyOptions {
     family
 }
 
-fn open(files: &Arc<FaultInjectionFileSystem>) -> ferrock::Result<Db> {
+fn open(kind: Kind, files: &Arc<FaultInjectionFileSystem>) -> ferrock::Result<Db> {
     let mut options = DbOptions::default();
     options.components.file_system = Some(Arc::clone(files) as Arc<dyn ferrock_vfs::FileSystem>);
-    Db::open_as_secondary(PATH, "/secondary", options, Some(descriptors(&family(), &FAMILIES))).map(|(db, _)| db)
+    kind.open(PATH, format!("/{kind:?}"), options, Some(descriptors(&family(), &FAMILIES))).map(|(db, _)| db)
 }
 
 /// Runs with a rule that fails the operation `nth` of all. The second is true when there were fewer.
@@ -60,19 +60,24 @@ fn failing<R>(files: &FaultInjectionFileSystem, nth: u64, fault: Fault, run: imp
 
 #[test]
 fn an_open_that_fails_can_be_repeated() {
+    KINDS.into_iter().for_each(repeat_opens);
+}
+
+fn repeat_opens(kind: Kind) {
     let memory = MemoryFileSystem::new();
     let mut writer = Writer::new(&memory, &family());
     writer.write(40);
     writer.db.flush().unwrap();
     writer.write(20);
+    kind.publish(&writer.db);
     for fault in [Fault::Io, Fault::NotFound] {
         for nth in 1.. {
             let files = Arc::new(FaultInjectionFileSystem::new(Arc::new(memory.clone())));
-            let (opened, is_past) = failing(&files, nth, fault, || open(&files));
+            let (opened, is_past) = failing(&files, nth, fault, || open(kind, &files));
             if let Ok(db) = opened {
                 assert_same(&read(&db).unwrap(), &writer.state, &format!("{fault:?}, operation {nth}"));
             }
-            let db = open(&files).unwrap();
+            let db = open(kind, &files).unwrap();
             assert_same(&read(&db).unwrap(), &writer.state, &format!("{fault:?}, behind operation {nth}"));
             if is_past {
                 assert!(nth > 30, "few operations were met: {nth}");
@@ -84,21 +89,27 @@ fn an_open_that_fails_can_be_repeated() {
 
 #[test]
 fn a_catch_up_that_fails_leaves_the_view_and_a_later_one_succeeds() {
-    let memory = MemoryFileSystem::new();
-    let mut writer = Writer::new(&memory, &family());
+    KINDS.into_iter().for_each(repeat_catch_ups);
+}
+
+fn repeat_catch_ups(kind: Kind) {
     let mut failures = 0;
     for fault in [Fault::Io, Fault::NotFound, Fault::ShortRead { kept_bytes: 3 }] {
         // What comes to logs alone, and what changes tables.
         for is_flushed in [false, true] {
+            // A MANIFEST that grows has more operations each time.
+            let memory = MemoryFileSystem::new();
+            let mut writer = Writer::new(&memory, &family());
             for nth in 1.. {
                 let files = Arc::new(FaultInjectionFileSystem::new(Arc::new(memory.clone())));
-                let db = open(&files).unwrap();
+                let db = open(kind, &files).unwrap();
                 let before = writer.state.clone();
                 writer.write(6);
                 if is_flushed {
                     writer.db.flush().unwrap();
                     writer.write(3);
                 }
+                kind.publish(&writer.db);
                 let what = format!("{fault:?}, operation {nth}, flushed: {is_flushed}");
                 let (outcome, is_past) = failing(&files, nth, fault, || db.try_catch_up_with_primary());
                 failures += u64::from(outcome.is_err());

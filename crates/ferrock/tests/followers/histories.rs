@@ -1,7 +1,8 @@
 //! Drawn histories over drawn options. After each catch-up the secondary has the newest state of the writer, in all
-//! families; between catch-ups it has the state of the last one, whatever the writer does to its files meanwhile.
+//! families; between catch-ups it has the state of the last one, whatever the writer does to its files meanwhile. So
+//! has a follower, before whose catch-ups the writer flushes.
 
-use crate::states::{FAMILIES, State, assert_same, batch, descriptors, read};
+use crate::states::{FAMILIES, Kind, State, assert_same, batch, descriptors, read};
 use ferrock::options::{ColumnFamilyOptions, DbOptions, IngestExternalFileOptions};
 use ferrock::{CompactRangeOptions, Db, FlushOptions, SstFileWriter, WriteOptions};
 use ferrock_base::random::Random;
@@ -9,6 +10,7 @@ use ferrock_vfs::{FileSystem, MemoryFileSystem};
 use std::sync::Arc;
 
 const PATH: &str = "/db";
+const OWN: &str = "/own";
 const SEEDS: u64 = 24;
 const STEPS: u64 = 160;
 
@@ -83,10 +85,11 @@ impl Player {
         self.db = Some(db);
     }
 
-    fn secondary(&self) -> Db {
+    fn secondary(&self, kind: Kind) -> Db {
+        kind.publish(self.db());
         let mut options = self.options.clone();
         options.create_if_missing = false;
-        Db::open_as_secondary(PATH, "/secondary", options, None).unwrap().0
+        kind.open(PATH, OWN, options, None).unwrap().0
     }
 
     fn write(&mut self) {
@@ -149,21 +152,23 @@ impl Player {
     }
 }
 
-fn play(seed: u64) {
+fn play(seed: u64, kind: Kind) {
     let mut player = Player::new(seed);
-    let mut secondary = player.secondary();
+    let mut secondary = player.secondary(kind);
     let mut seen = player.state.clone();
     for step in 0..STEPS {
         player.step();
         let what = format!("seed {seed}, step {step}");
         match player.random.below(12) {
             0..=3 => {
+                kind.publish(player.db());
                 secondary.try_catch_up_with_primary().unwrap_or_else(|error| panic!("{what}: {error}"));
                 seen = player.state.clone();
                 assert!(secondary.latest_sequence_number() <= player.db().latest_sequence_number(), "{what}");
             }
             4 if player.random.one_in(4) => {
-                secondary = player.secondary();
+                secondary.close().unwrap();
+                secondary = player.secondary(kind);
                 seen = player.state.clone();
             }
             _ => {}
@@ -172,12 +177,19 @@ fn play(seed: u64) {
         assert_same(&state, &seen, &what);
         assert_eq!(state.keys().collect::<Vec<_>>(), seen.keys().collect::<Vec<_>>(), "{what}");
     }
-    assert!(player.files.children(std::path::Path::new("/secondary")).unwrap().iter().any(|name| name == "LOG"));
+    assert!(player.files.children(std::path::Path::new(OWN)).unwrap().iter().any(|name| name == "LOG"));
 }
 
 #[test]
 fn a_secondary_has_the_newest_state_after_each_catch_up_and_keeps_it_until_the_next() {
     for seed in 0..SEEDS {
-        play(seed);
+        play(seed, Kind::Secondary);
+    }
+}
+
+#[test]
+fn a_follower_has_what_is_flushed_after_each_catch_up_and_keeps_it_until_the_next() {
+    for seed in SEEDS..2 * SEEDS {
+        play(seed, Kind::Follower);
     }
 }

@@ -1,4 +1,4 @@
-//! Secondaries: a database that another one writes, read while the writer goes on.
+//! Secondaries and followers: a database that another one writes, read while the writer goes on.
 //!
 //! ```text
 //! between.rs    what the writer does between two looks of a catch-up
@@ -7,6 +7,8 @@
 //! threads.rs    a writer that never rests, and a secondary in the same process
 //! processes.rs  a writer that is another process, killed and started again
 //! faults.rs     each file operation of an open and of a catch-up fails once
+//! links.rs      the names that a follower gives the files of its leader
+//! follower.rs   the thread of a follower, and what is refused to one
 //! interface.rs  what is refused, and what is only a secondary's
 //! ```
 #![allow(
@@ -19,8 +21,10 @@
 
 mod between;
 mod faults;
+mod follower;
 mod histories;
 mod interface;
+mod links;
 mod processes;
 mod states;
 mod threads;

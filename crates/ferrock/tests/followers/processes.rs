@@ -1,6 +1,7 @@
-//! A writer that is another process, on a disk: killed in the middle of its appends and started again.
+//! A writer that is another process, on a disk: killed in the middle of its appends and started again. The one that a
+//! follower has flushes all families together, compacts, and has families that come and go.
 
-use crate::states::{FAMILIES, State, assert_same, batch, descriptors, number_of, read};
+use crate::states::{FAMILIES, Kind, State, assert_same, batch, descriptors, number_of, read};
 use ferrock::options::{ColumnFamilyOptions, DbOptions};
 use ferrock::{Db, FlushOptions, ReadOptions, WriteOptions};
 use ferrock_base::random::Random;
@@ -11,6 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const DIRECTORY: &str = "FERROCK_FOLLOWED_WRITER_DIRECTORY";
+/// Set for the writer of a follower.
+const HAS_FOLLOWER: &str = "FERROCK_FOLLOWED_WRITER_HAS_FOLLOWER";
 const SEED: u64 = 11;
 const WRITERS: u64 = 4;
 const CATCH_UPS_OF_WRITER: u64 = 60;
@@ -39,7 +42,15 @@ fn ids(db: &Db) -> Vec<(String, u32)> {
 #[test]
 fn followed_writer() {
     let Ok(directory) = std::env::var(DIRECTORY) else { return };
-    let (db, _) = Db::open_cf(directory, options(), descriptors(&family(), &FAMILIES)).unwrap();
+    let mut own = options();
+    own.atomic_flush = std::env::var(HAS_FOLLOWER).is_ok();
+    let mut names = Db::list_column_families(&directory, &own).unwrap_or_default();
+    names.retain(|name| !FAMILIES.contains(&&name[..]));
+    let names: Vec<&str> = FAMILIES.into_iter().chain(names.iter().map(String::as_str)).collect();
+    let (db, handles) = Db::open_cf(directory, own.clone(), descriptors(&family(), &names)).unwrap();
+    for left in &handles[FAMILIES.len()..] {
+        db.drop_column_family(left).unwrap();
+    }
     let families = ids(&db);
     let mut state = read(&db).unwrap();
     let mut random = Random::from_entropy();
@@ -54,29 +65,57 @@ fn followed_writer() {
         if random.one_in(30) {
             let family = db.column_family(FAMILIES[random.below(3) as usize]).unwrap();
             db.flush_cf(&family, &FlushOptions::default()).unwrap();
+            out.write_all(format!("\nflushed {number}\n").as_bytes()).unwrap();
+            out.flush().unwrap();
         }
+        if own.atomic_flush {
+            change_more(&db, number, &mut random);
+        }
+    }
+}
+
+/// Compactions, and families that come and go.
+fn change_more(db: &Db, number: u64, random: &mut Random) {
+    match random.below(200) {
+        0 => db.compact_range(None, None).unwrap(),
+        1 => {
+            let family = db.create_column_family(&format!("passing{number}"), family()).unwrap();
+            db.put_cf(&family, b"key", b"value", &WriteOptions::default()).unwrap();
+        }
+        2 => {
+            let passing = db.column_families().into_iter().find(|family| family.name().starts_with("passing"));
+            passing.iter().for_each(|family| db.drop_column_family(family).unwrap());
+        }
+        _ => {}
     }
 }
 
 struct Writer {
     child: Child,
     acknowledged: Arc<AtomicU64>,
+    /// The last batch that all families have in tables.
+    flushed: Arc<AtomicU64>,
     reader: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Writer {
-    fn start(path: &Path) -> Self {
+    fn start(path: &Path, kind: Kind) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "processes::followed_writer", "--nocapture", "--test-threads=1"]);
         command.env(DIRECTORY, path).stdout(Stdio::piped()).stdin(Stdio::null());
+        if kind == Kind::Follower {
+            command.env(HAS_FOLLOWER, "1");
+        }
         let mut child = command.spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
-        let acknowledged = Arc::new(AtomicU64::new(0));
-        let told = Arc::clone(&acknowledged);
+        let [acknowledged, flushed] = [(); 2].map(|()| Arc::new(AtomicU64::new(0)));
+        let told = [("ack ", Arc::clone(&acknowledged)), ("flushed ", Arc::clone(&flushed))];
         let reader = std::thread::spawn(move || {
             for line in output.lines().map_while(Result::ok) {
-                if let Some(number) = line.strip_prefix("ack ").and_then(|number| number.parse().ok()) {
-                    told.store(number, Ordering::Release);
+                for (word, told) in &told {
+                    if let Some(number) = line.strip_prefix(word).and_then(|number| number.parse().ok()) {
+                        told.store(number, Ordering::Release);
+                    }
                 }
             }
         });
@@ -84,14 +123,20 @@ impl Writer {
             assert!(child.try_wait().unwrap().is_none(), "the writer ended");
             std::thread::yield_now();
         }
-        Self { child, acknowledged, reader: Some(reader) }
+        Self { child, acknowledged, flushed, reader: Some(reader) }
     }
 
-    fn kill(mut self) -> u64 {
+    /// The least that a catch-up which begins now has.
+    fn told(&self, kind: Kind) -> u64 {
+        let told = if kind == Kind::Follower { &self.flushed } else { &self.acknowledged };
+        told.load(Ordering::Acquire)
+    }
+
+    fn kill(mut self, kind: Kind) -> u64 {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
         self.reader.take().unwrap().join().unwrap();
-        self.acknowledged.load(Ordering::Acquire)
+        self.told(kind)
     }
 }
 
@@ -114,22 +159,31 @@ impl States {
 
 #[test]
 fn every_view_of_another_process_is_one_that_it_had() {
+    follow(Kind::Secondary);
+}
+
+#[test]
+fn every_view_of_a_follower_is_one_that_another_process_had() {
+    follow(Kind::Follower);
+}
+
+fn follow(kind: Kind) {
     let directory = tempfile::tempdir().unwrap();
-    let (path, own) = (directory.path().join("db"), directory.path().join("secondary"));
-    let mut writer = Writer::start(&path);
+    let (path, own) = (directory.path().join("db"), directory.path().join("own"));
+    let mut writer = Writer::start(&path, kind);
     let families = || Some(descriptors(&family(), &FAMILIES));
-    let (secondary, handles) = Db::open_as_secondary(&path, &own, options(), families()).unwrap();
+    let (mut secondary, mut handles) = kind.open(&path, &own, options(), families()).unwrap();
     let mut states = States { families: ids(&secondary), at: 0, state: State::new() };
     let mut random = Random::new(SEED);
     let mut reads = 0;
     for round in 0..WRITERS {
         for _ in 0..CATCH_UPS_OF_WRITER {
-            let least = writer.acknowledged.load(Ordering::Acquire);
+            let least = writer.told(kind);
             secondary.try_catch_up_with_primary().unwrap();
             let seen = read(&secondary).unwrap();
             let number = number_of(&seen);
             let what = format!("round {round}, batch {number}");
-            assert!(number >= least.max(states.at), "{what}: {least} were acknowledged, {} was seen", states.at);
+            assert!(number >= least.max(states.at), "{what}: {least} were told, {} was seen", states.at);
             let expected = states.at(number);
             assert_same(&seen, expected, &what);
             for _ in 0..READS_OF_VIEW {
@@ -149,13 +203,18 @@ fn every_view_of_another_process_is_one_that_it_had() {
                 assert_same(&opened, later.at(number_of(&opened)), "a read-only open");
             }
         }
-        let acknowledged = writer.kill();
+        let told = writer.kill(kind);
         secondary.try_catch_up_with_primary().unwrap();
         let seen = read(&secondary).unwrap();
-        assert!(number_of(&seen) >= acknowledged);
+        assert!(number_of(&seen) >= told.max(states.at));
         assert_same(&seen, states.at(number_of(&seen)), "after a kill");
-        writer = Writer::start(&path);
+        writer = Writer::start(&path, kind);
+        if kind == Kind::Follower {
+            // Its own directory, opened again beside the writer.
+            secondary.close().unwrap();
+            (secondary, handles) = kind.open(&path, &own, options(), families()).unwrap();
+        }
     }
-    writer.kill();
+    writer.kill(kind);
     assert_eq!(reads, WRITERS * CATCH_UPS_OF_WRITER * READS_OF_VIEW);
 }

@@ -2,9 +2,10 @@
 //! of its own in every family that it touches. The state is of all families together, so that one which is behind the
 //! others is found.
 
-use ferrock::{ColumnFamily, ColumnFamilyOptions, Db, ReadOptions, Result, WriteBatch};
+use ferrock::{ColumnFamily, ColumnFamilyOptions, Db, DbOptions, FlushOptions, ReadOptions, Result, WriteBatch};
 use ferrock_base::random::Random;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Has the number of the batch in the default family.
 pub const NUMBER: &[u8] = b"number";
@@ -53,6 +54,44 @@ pub fn batch(seed: u64, number: u64, families: &[(String, u32)], state: &mut Sta
 
 pub fn descriptors(options: &ColumnFamilyOptions, names: &[&str]) -> Vec<(String, ColumnFamilyOptions)> {
     names.iter().map(|name| ((*name).to_owned(), options.clone())).collect()
+}
+
+/// How a database is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Secondary,
+    /// By links of its own; catch-ups come by call alone.
+    Follower,
+}
+
+pub const KINDS: [Kind; 2] = [Kind::Secondary, Kind::Follower];
+
+impl Kind {
+    /// Opens the database in `path`, with `own` as directory of what follows it.
+    pub fn open(
+        self,
+        path: impl AsRef<Path>,
+        own: impl AsRef<Path>,
+        mut options: DbOptions,
+        families: Option<Vec<(String, ColumnFamilyOptions)>>,
+    ) -> Result<(Db, Vec<ColumnFamily>)> {
+        match self {
+            Self::Secondary => Db::open_as_secondary(path, own, options, families),
+            Self::Follower => {
+                options.follower_catchup_retry_count = 0;
+                Db::open_as_follower(own, path, options, families)
+            }
+        }
+    }
+
+    /// Has the writer make all that it wrote visible to a catch-up.
+    pub fn publish(self, writer: &Db) {
+        if self == Self::Follower {
+            for family in writer.column_families() {
+                writer.flush_cf(&family, &FlushOptions::default()).unwrap();
+            }
+        }
+    }
 }
 
 /// All of a database, of one moment.

@@ -13,6 +13,10 @@ use ferrock_script::history::{Change, FAMILIES, Player, Row, Walked, scan_rows, 
 use ferrock_vfs::MemoryFileSystem;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Tables that all players' databases dropped because they lay under a range deletion.
+pub static RANGE_DELETED_TABLES: AtomicU64 = AtomicU64::new(0);
 
 const NAMES: [&str; FAMILIES] = ["default", "second"];
 
@@ -74,6 +78,13 @@ impl Ferrock {
         self.db.as_ref().expect("open between steps")
     }
 
+    /// Adds what the open database has counted.
+    fn count(&self) {
+        let text = self.db.as_ref().and_then(|db| db.property("ferrock.statistics")).unwrap_or_default();
+        let count = text.lines().find_map(|line| line.strip_prefix("range_deleted_tables=")?.parse().ok());
+        RANGE_DELETED_TABLES.fetch_add(count.unwrap_or(0), Ordering::Relaxed);
+    }
+
     fn read_options(&self, snapshot: Option<u32>) -> ReadOptions {
         let snapshot = snapshot.and_then(|number| self.snapshots.get(&number).cloned());
         ReadOptions { snapshot, ..ReadOptions::default() }
@@ -81,6 +92,12 @@ impl Ferrock {
 
     fn iter(&self, family: usize, options: &ReadOptions) -> Iter {
         self.db().iter_cf(&self.families[family], options)
+    }
+}
+
+impl Drop for Ferrock {
+    fn drop(&mut self) {
+        self.count();
     }
 }
 
@@ -188,6 +205,7 @@ impl Player for Ferrock {
     }
 
     fn reopen(&mut self) -> Result<(), String> {
+        self.count();
         self.snapshots.clear();
         self.families.clear();
         said(self.db.take().map_or(Ok(()), Db::close))?;

@@ -151,7 +151,8 @@ fn perform(
                     paths.push(path);
                 }
                 let family = families[index].clone();
-                args.push(IngestExternalFileArg { family, files: paths, options: options.clone() });
+                let (files, options) = (paths, options.clone());
+                args.push(IngestExternalFileArg { family, files, options, file_checksums: Vec::new() });
             }
             known.lock().unwrap().issued.push(Step::Ingest(files, move_files));
             db.ingest_external_files(&args).unwrap();

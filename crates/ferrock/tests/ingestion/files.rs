@@ -266,13 +266,17 @@ fn inputs_that_are_wrong_are_refused() {
         family: other.clone(),
         files: vec![good.clone()],
         options: IngestExternalFileOptions::default(),
+        file_checksums: Vec::new(),
     };
     assert!(rig.db.ingest_external_files(&[arg.clone(), arg.clone()]).is_err());
-    for options in [
-        IngestExternalFileOptions { ingest_behind: true, ..all() },
-        IngestExternalFileOptions { write_global_seqno: true, allow_db_generated_files: true, ..all() },
+    for (options, kind) in [
+        (IngestExternalFileOptions { ingest_behind: true, ..all() }, ErrorKind::InvalidArgument),
+        (
+            IngestExternalFileOptions { write_global_seqno: true, allow_db_generated_files: true, ..all() },
+            ErrorKind::NotSupported,
+        ),
     ] {
-        assert_eq!(rig.refused(&good, &options).kind(), ErrorKind::NotSupported);
+        assert_eq!(rig.refused(&good, &options).kind(), kind);
     }
     rig.db.drop_column_family(&other).unwrap();
     assert_eq!(rig.db.ingest_external_files(&[arg]).unwrap_err().kind(), ErrorKind::InvalidArgument);
@@ -450,14 +454,8 @@ fn checksums_of_blocks_are_compared_in_pieces_as_large_as_is_said() {
         let path = rig.file("table", 0..900, &"value".repeat(20));
         rig.file_system.set_read_logging(true);
         let verify_checksums_before_ingest = verify_checksums_readahead_size > 0;
-        // Without effect: no checksum of the whole file is given.
-        let verify_file_checksum = verify_checksums_before_ingest;
-        let options = IngestExternalFileOptions {
-            verify_checksums_before_ingest,
-            verify_checksums_readahead_size,
-            verify_file_checksum,
-            ..all()
-        };
+        let options =
+            IngestExternalFileOptions { verify_checksums_before_ingest, verify_checksums_readahead_size, ..all() };
         rig.ingest(&path, &options).unwrap();
         rig.file_system.take_read_log().len()
     };

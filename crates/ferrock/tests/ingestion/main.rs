@@ -1,6 +1,7 @@
 //! Tables from outside: written, read, and taken into databases.
 //!
 //! ```text
+//! behind.rs   files that come behind all that was written
 //! rig.rs      files of random entries, and what they do to a sorted map
 //! model.rs    random histories of writes and ingestions against sorted maps
 //! crash.rs    a crash at every file operation of such a history
@@ -16,6 +17,7 @@
     reason = "tests fail by panicking, and have threads of their own"
 )]
 
+mod behind;
 #[path = "../common/mod.rs"]
 mod common;
 mod crash;

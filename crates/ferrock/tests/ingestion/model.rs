@@ -193,7 +193,8 @@ impl History {
                 file.apply(&mut after[index]);
                 files.push(path);
             }
-            args.push(IngestExternalFileArg { family: self.family(index).clone(), files, options: options.clone() });
+            let (family, options) = (self.family(index).clone(), options.clone());
+            args.push(IngestExternalFileArg { family, files, options, file_checksums: Vec::new() });
         }
         let given: Vec<PathBuf> = args.iter().flat_map(|arg| arg.files.clone()).collect();
         let result = self.db().ingest_external_files(&args);

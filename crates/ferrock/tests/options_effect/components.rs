@@ -50,6 +50,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("Components.rate_limiter", Shown(rate_limiter)),
     ("Components.info_log", Elsewhere("tests/events/loggers.rs", "the_info_log_takes_all_lines_in_place_of_a_file")),
     ("Components.listeners", Shown(listeners)),
+    (
+        "Components.file_checksum_gen_factory",
+        Elsewhere("tests/file_checksums.rs", "every_file_that_is_written_has_its_checksum"),
+    ),
     ("Components.statistics", Shown(statistics)),
     (
         "Components.compaction_service",

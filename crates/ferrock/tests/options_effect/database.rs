@@ -28,6 +28,13 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("max_background_compactions", Shown(|| compactions_at_once("max_background_compactions", ["-1", "3"]))),
     ("max_background_flushes", Shown(max_background_flushes)),
     ("max_subcompactions", Effect::Elsewhere("tests/subcompactions.rs", "parts_leave_what_one_thread_leaves")),
+    (
+        "allow_ingest_behind",
+        Effect::Elsewhere(
+            "tests/ingestion/behind.rs",
+            "the_option_of_the_database_reserves_the_last_level_of_its_families",
+        ),
+    ),
     ("max_total_wal_size", Shown(max_total_wal_size)),
     ("wal_dir", Effect::Elsewhere("tests/places/wal_dir.rs", "logs_lie_in_wal_dir_and_go_from_there")),
     ("WAL_ttl_seconds", Effect::Elsewhere("tests/updates/archive.rs", "logs_stay_for_as_long_as_the_options_say")),
@@ -46,6 +53,8 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("allow_fallocate", Shown(|| files::asked("allow_fallocate", ["true", "false"], "log: "))),
     ("max_manifest_file_size", Shown(|| manifests("max_manifest_file_size", "max_manifest_space_amp_pct"))),
     ("max_manifest_space_amp_pct", Shown(|| manifests("max_manifest_space_amp_pct", "max_manifest_file_size"))),
+    ("manifest_preallocation_size", Shown(manifest_preallocation_size)),
+    ("verify_manifest_content_on_close", Shown(verify_manifest_content_on_close)),
     ("write_dbid_to_manifest", Shown(write_dbid_to_manifest)),
     ("write_identity_file", Shown(write_identity_file)),
     ("verify_sst_unique_id_in_manifest", Shown(verify_sst_unique_id_in_manifest)),
@@ -56,6 +65,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     (
         "use_direct_io_for_flush_and_compaction",
         Shown(|| files::asked("use_direct_io_for_flush_and_compaction", ["false", "true"], "sst: WritableOptions")),
+    ),
+    (
+        "use_direct_io_for_compaction_reads",
+        Shown(|| files::asked("use_direct_io_for_compaction_reads", ["false", "true"], "direct: true")),
     ),
     ("allow_mmap_reads", Shown(|| files::asked("allow_mmap_reads", ["false", "true"], "mmap: true"))),
     (
@@ -94,6 +107,24 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     (
         "max_compaction_trigger_wakeup_seconds",
         Effect::Elsewhere("tests/wakeups.rs", "the_option_says_how_often_ages_are_looked_at"),
+    ),
+    (
+        "follower_refresh_catchup_period_ms",
+        Effect::Elsewhere("tests/followers/follower.rs", "the_thread_catches_up_as_often_as_the_options_say"),
+    ),
+    (
+        "follower_catchup_retry_count",
+        Effect::Elsewhere(
+            "tests/followers/follower.rs",
+            "a_catch_up_is_tried_as_often_and_as_far_apart_as_the_options_say",
+        ),
+    ),
+    (
+        "follower_catchup_retry_wait_ms",
+        Effect::Elsewhere(
+            "tests/followers/follower.rs",
+            "a_catch_up_is_tried_as_often_and_as_far_apart_as_the_options_say",
+        ),
     ),
 ];
 
@@ -305,6 +336,48 @@ fn manifests(name: &str, other: &str) {
             before == manifest()
         },
     );
+}
+
+/// Of the MANIFESTs that are begun from then on.
+fn manifest_preallocation_size() {
+    let heard = differs("manifest_preallocation_size", ["4194304", "77777"], |setup| {
+        let db = setup.set("max_manifest_file_size", "1").set("max_manifest_space_amp_pct", "0");
+        let db = (db.open(), db);
+        (0..3).for_each(|_| flush_range(&db.0, 0..2));
+        db.1.asked().contains("preallocate_bytes: 77777")
+    });
+    assert_eq!(heard, [false, true]);
+}
+
+/// A MANIFEST that is damaged or cut while the database is open.
+fn verify_manifest_content_on_close() {
+    let damages: [fn(&mut Vec<u8>); 3] =
+        [|content| content[20] ^= 1, |content| content.truncate(content.len() - 5), |content| content.clear()];
+    for damage in damages {
+        let found = differs("verify_manifest_content_on_close", ["false", "true"], |setup| {
+            let db = setup.open();
+            flush_range(&db, 0..10);
+            flush_range(&db, 10..20);
+            let name = setup.files(|name| name.starts_with("MANIFEST")).pop().unwrap();
+            let mut content = setup.read(&name);
+            damage(&mut content);
+            write_file_synced(&setup.memory, &Path::new(DIRECTORY).join(&name), &content).unwrap();
+            db.close().unwrap();
+            let log = String::from_utf8(setup.read("LOG")).unwrap();
+            let is_told = log.contains("the MANIFEST was written anew before the database is closed");
+            let all = setup.try_open().is_ok_and(|db| (0..20).all(|at| db.get(key(at).as_bytes()).unwrap().is_some()));
+            (is_told, all)
+        });
+        assert_eq!(found, [(false, false), (true, true)]);
+    }
+    // One that is as it was written stays.
+    let setup = Setup::new().set("verify_manifest_content_on_close", "true");
+    let db = setup.open();
+    flush_range(&db, 0..10);
+    let manifest = || setup.files(|name| name.starts_with("MANIFEST"));
+    let before = manifest();
+    db.close().unwrap();
+    assert_eq!(manifest(), before);
 }
 
 fn write_dbid_to_manifest() {

@@ -80,6 +80,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("compaction_options_universal", Shown(compaction_options_universal)),
     ("compact_on_deletion", Shown(compact_on_deletion)),
     ("paranoid_file_checks", Elsewhere("tests/output_verification.rs", "a_flush_does_not_install_what_differs")),
+    (
+        "cf_allow_ingest_behind",
+        Elsewhere("tests/ingestion/behind.rs", "rows_behind_are_hidden_by_all_that_was_written_before"),
+    ),
     ("verify_output_flags", Elsewhere("tests/output_verification.rs", "a_compaction_does_not_install_what_differs")),
     ("compaction_pri", Shown(level_picks::compaction_pri)),
     ("ttl", Shown(|| age("ttl"))),

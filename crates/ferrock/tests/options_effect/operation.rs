@@ -83,7 +83,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
         "IngestExternalFileOptions.allow_blocking_flush",
         Elsewhere(INGESTION, "a_memtable_with_a_key_of_a_file_is_flushed"),
     ),
-    ("IngestExternalFileOptions.ingest_behind", Elsewhere(INGESTION, "inputs_that_are_wrong_are_refused")),
+    (
+        "IngestExternalFileOptions.ingest_behind",
+        Elsewhere("tests/ingestion/behind.rs", "rows_behind_are_hidden_by_all_that_was_written_before"),
+    ),
     (
         "IngestExternalFileOptions.write_global_seqno",
         Elsewhere(INGESTION, "the_number_is_written_into_the_file_of_the_database_alone"),
@@ -98,7 +101,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ),
     (
         "IngestExternalFileOptions.verify_file_checksum",
-        Elsewhere(INGESTION, "checksums_of_blocks_are_compared_in_pieces_as_large_as_is_said"),
+        Elsewhere("tests/file_checksums.rs", "a_checksum_that_is_given_is_compared_or_taken"),
     ),
     (
         "IngestExternalFileOptions.fail_if_not_bottommost_level",

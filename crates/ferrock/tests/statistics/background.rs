@@ -113,4 +113,47 @@ fn reads_by_work(counted: &Counted) {
     let verify = added(&|| db.verify_checksum().unwrap());
     assert_eq!([verify[0], verify[1], verify[2], verify[3], verify[5], verify[6]], [0; 6]);
     assert!(verify[4] > 0);
+    openings(counted);
+}
+
+/// The reads of a table that is opened count for the work that needs it.
+fn openings(counted: &Counted) {
+    let files = Arc::new(MemoryFileSystem::new());
+    let open = |max_open_files| {
+        let mut options = counted.with(options_on(Arc::clone(&files) as _));
+        options.max_open_files = max_open_files;
+        open_default(options, block_family())
+    };
+    let histograms = [
+        Histogram::FileReadDbOpenMicros,
+        Histogram::FileReadGetMicros,
+        Histogram::FileReadDbIteratorMicros,
+        Histogram::FileReadVerifyDbChecksumMicros,
+    ];
+    let added = |work: &mut dyn FnMut()| {
+        let values = || histograms.map(|histogram| counted.0.histogram(histogram).count());
+        let before = values();
+        work();
+        let after = values();
+        std::array::from_fn::<u64, 4, _>(|at| after[at] - before[at])
+    };
+    let db = open(-1);
+    put_all(&db, 0..100);
+    db.flush().unwrap();
+    drop(db);
+    let mut db = None;
+    assert_eq!(added(&mut || db = Some(open(-1))), [1, 0, 0, 0], "every table is opened");
+    drop(db.take());
+    // Few files are open at once: none is opened before it is read.
+    let mut db = Some(open(20));
+    let get = added(&mut || assert!(db.as_ref().unwrap().get(&key(50)).unwrap().is_some()));
+    assert!(get[1] >= 1 && get[2..] == [0, 0], "{get:?}");
+    drop(db.take());
+    let db = open(20);
+    let scan = added(&mut || {
+        let mut iter = db.iter(&ReadOptions::default());
+        iter.seek(&key(50));
+        assert!(iter.valid());
+    });
+    assert!(scan[2] >= 1 && scan[1] == 0 && scan[3] == 0, "{scan:?}");
 }

@@ -4,6 +4,8 @@
 mod background;
 #[path = "../common/mod.rs"]
 mod common;
+mod parts;
+mod perf;
 #[path = "../common/quiet.rs"]
 mod quiet;
 #[path = "../common/workers.rs"]
@@ -568,7 +570,7 @@ fn ingestions(counted: &Counted) {
 fn what_is_said_to_count_counts_and_nothing_else() {
     let counted = Counted::new();
     let own = [operations, caches, levels, ages, failures, places, written_files, writers, remote, ingestions];
-    own.iter().chain(&background::SCENARIOS).for_each(|scenario| scenario(&counted));
+    own.iter().chain(&background::SCENARIOS).chain(&parts::SCENARIOS).for_each(|scenario| scenario(&counted));
     let said: BTreeSet<Ticker> = Ticker::ALL.iter().copied().filter(|ticker| ticker.is_counted()).collect();
     let moved: BTreeSet<Ticker> = Ticker::ALL.iter().copied().filter(|ticker| counted.of(*ticker) > 0).collect();
     assert_eq!(moved.difference(&said).collect::<Vec<_>>(), Vec::<&Ticker>::new());

@@ -1,15 +1,7 @@
 //! The MANIFEST's metadata of a table file and of a blob file.
 
+use ferrock_base::file_checksum::FileChecksum;
 use ferrock_base::{FileNumber, SequenceNumber, Temperature};
-
-/// Checksum of a whole file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileChecksum {
-    /// Name of the function, `FileChecksumCrc32c` for instance. Older releases write `Unknown` and no value.
-    pub function_name: String,
-    /// Its result.
-    pub value: Vec<u8>,
-}
 
 /// A table file that joins a level.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,6 +86,12 @@ impl Default for NewFile {
 const RANGE_TOMBSTONE_SENTINEL: [u8; 8] = [0x0F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF];
 
 impl NewFile {
+    /// The checksum of the whole file; `None` where none was recorded.
+    #[must_use]
+    pub fn recorded_checksum(&self) -> Option<FileChecksum> {
+        self.checksum.as_ref().and_then(|sum| FileChecksum::recorded(&sum.function_name, &sum.value))
+    }
+
     /// True when `largest` is an exclusive bound.
     #[must_use]
     pub fn largest_is_exclusive(&self) -> bool {
@@ -157,6 +155,22 @@ pub struct BlobFileAddition {
     pub checksum_method: String,
     /// Its result.
     pub checksum_value: Vec<u8>,
+}
+
+impl BlobFileAddition {
+    /// The checksum of the whole file; `None` where none was recorded.
+    #[must_use]
+    pub fn checksum(&self) -> Option<FileChecksum> {
+        FileChecksum::recorded(&self.checksum_method, &self.checksum_value)
+    }
+
+    /// The file with another checksum, or with none.
+    #[must_use]
+    pub fn with_checksum(self, checksum: Option<FileChecksum>) -> Self {
+        let FileChecksum { function_name, value } =
+            checksum.unwrap_or(FileChecksum { function_name: String::new(), value: Vec::new() });
+        Self { checksum_method: function_name, checksum_value: value, ..self }
+    }
 }
 
 /// Blobs that became garbage. Increments: those of one file are summed.

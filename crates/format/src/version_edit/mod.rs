@@ -36,7 +36,8 @@ mod file_metadata;
 mod tests;
 
 pub use atomic_group::AtomicGroupBuffer;
-pub use file_metadata::{BlobFileAddition, BlobFileGarbage, DeletedFile, FileChecksum, NewFile, WalAddition};
+pub use ferrock_base::file_checksum::FileChecksum;
+pub use file_metadata::{BlobFileAddition, BlobFileGarbage, DeletedFile, NewFile, WalAddition};
 
 use ferrock_base::{FileNumber, SequenceNumber};
 

@@ -34,9 +34,9 @@ pub struct TableFileCreationInfo {
     pub table_properties: Arc<TableProperties>,
     /// How it ended. `Aborted` for a table that would have been empty, and is not kept.
     pub status: Result<()>,
-    /// The checksum of the file: not computed, empty.
+    /// The checksum of the file; empty without `file_checksum_gen_factory`.
     pub file_checksum: Vec<u8>,
-    /// The function that computed it.
+    /// The function that computed it; empty without one.
     pub file_checksum_func_name: String,
 }
 
@@ -51,9 +51,9 @@ pub struct BlobFileCreationInfo {
     pub total_blob_bytes: u64,
     /// How it ended.
     pub status: Result<()>,
-    /// The checksum of the file: not computed, empty.
+    /// The checksum of the file; empty without `file_checksum_gen_factory`.
     pub file_checksum: Vec<u8>,
-    /// The function that computed it.
+    /// The function that computed it; empty without one.
     pub file_checksum_func_name: String,
 }
 

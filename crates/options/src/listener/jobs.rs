@@ -220,7 +220,7 @@ pub struct BackgroundErrorRecoveryInfo {
     pub new_error: Option<Error>,
 }
 
-/// How writers of a column family are treated.
+/// How writers are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WriteStallCondition {
     /// At full speed.
@@ -242,14 +242,73 @@ impl WriteStallCondition {
             Self::Normal => 2,
         }
     }
+
+    /// A word for reports and the LOG: `delayed`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Normal => "normal",
+            Self::Delayed => "delayed",
+            Self::Stopped => "stopped",
+        }
+    }
 }
 
-/// A column family has writers treated in another way. The most severe condition of all families holds for the writers
-/// of all of them.
+/// Why writers wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum WaitCause {
+    /// Too many memtables waited for their flush.
+    Memtables,
+    /// Level 0 had too many files.
+    Level0Files,
+    /// Too many bytes waited for compactions.
+    PendingCompactionBytes,
+    /// The memtables of all databases that share a write buffer manager, or a memory budget, held too much.
+    WriteBufferManager,
+    /// No family asked for it: the debt came near to a limit, or a delay had ended and the rate was rising again.
+    LoomingDebt,
+}
+
+impl WaitCause {
+    /// Every cause.
+    pub const ALL: [Self; 5] =
+        [Self::Memtables, Self::Level0Files, Self::PendingCompactionBytes, Self::WriteBufferManager, Self::LoomingDebt];
+
+    /// A word for reports and the LOG: `level0_files`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Memtables => "memtables",
+            Self::Level0Files => "level0_files",
+            Self::PendingCompactionBytes => "pending_compaction_bytes",
+            Self::WriteBufferManager => "write_buffer_manager",
+            Self::LoomingDebt => "looming_debt",
+        }
+    }
+}
+
+/// A column family, or the memory of all memtables, has writers treated in another way. The most severe condition of
+/// all families holds for the writers of all of them.
+///
+/// ```
+/// # mod ferrock { pub use ferrock_options::*; }
+/// use ferrock::{EventListener, WriteStallInfo};
+///
+/// struct Printer;
+///
+/// impl EventListener for Printer {
+///     fn on_stall_conditions_changed(&self, info: &WriteStallInfo) {
+///         println!("{}: {} for {}", info.column_family, info.current.name(), info.cause.name());
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteStallInfo {
-    /// The column family.
+    /// The column family; empty where [`WaitCause::WriteBufferManager`] is the cause, which is of none.
     pub column_family: String,
+    /// Why writers are held back from now on; where `current` is normal, why they were.
+    pub cause: WaitCause,
     /// The condition until now.
     pub previous: WriteStallCondition,
     /// The condition from now on.

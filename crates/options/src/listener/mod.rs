@@ -25,7 +25,7 @@ pub use job_stats::CompactionJobStats;
 pub use jobs::{
     BackgroundErrorRecoveryInfo, BackgroundJobPressure, BlobFileAdditionInfo, BlobFileGarbageInfo,
     ColumnFamilyHandleInfo, CompactionFileInfo, CompactionJobInfo, ExternalFileIngestionInfo, FlushJobInfo,
-    ManualFlushInfo, MemTableInfo, SubcompactionJobInfo, WriteStallCondition, WriteStallInfo,
+    ManualFlushInfo, MemTableInfo, SubcompactionJobInfo, WaitCause, WriteStallCondition, WriteStallInfo,
 };
 pub use reasons::{BackgroundErrorReason, CompactionReason, FileOperationType, FlushReason};
 

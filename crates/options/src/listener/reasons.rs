@@ -119,6 +119,9 @@ numbered! {
         RefitLevel = 19, "RefitLevel";
         /// Reads of a file often find nothing but what a compaction would end.
         ReadTriggered = 20, "ReadTriggered";
+        /// Tables lie under a range deletion as a whole: they are dropped, and not read. RocksDB does not do it and has
+        /// no number for it; functions in C tell [`Unknown`](Self::Unknown).
+        RangeDeletion = 255, "RangeDeletion";
     }
 }
 

@@ -4,13 +4,13 @@ use super::cut_block::CutBlock;
 use super::packing::{Packer, Stored};
 use crate::options::BlockBasedTableOptions;
 use crate::stored_blocks::StoredPayload;
-use ferrock_base::checksum::{ChecksumType, crc32c, crc32c_extend};
+use ferrock_base::checksum::{ChecksumType, crc32c};
 use ferrock_base::hash::hash128;
 use ferrock_base::{Error, Result};
 use ferrock_format::compression::CompressionType;
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::trailer::{self, BLOCK_TRAILER_SIZE};
-use ferrock_statistics::{Statistics, Ticker};
+use ferrock_statistics::{Histogram, MeasureTimer, Statistics, Ticker};
 use ferrock_vfs::WritableFile;
 use std::sync::Arc;
 
@@ -98,7 +98,6 @@ pub(super) struct BlockWriter {
     num_verified_blocks: u64,
     compressed: Vec<u8>,
     used_types: Vec<CompressionType>,
-    file_checksum: Option<u32>,
     statistics: Option<Arc<Statistics>>,
 }
 
@@ -119,7 +118,6 @@ impl BlockWriter {
             num_verified_blocks: 0,
             compressed: Vec::new(),
             used_types: Vec::new(),
-            file_checksum: params.compute_file_checksum.then_some(0),
             statistics: params.statistics.clone(),
         })
     }
@@ -139,10 +137,6 @@ impl BlockWriter {
 
     pub(super) fn num_verified_blocks(&self) -> u64 {
         self.num_verified_blocks
-    }
-
-    pub(super) fn file_checksum(&self) -> Option<u32> {
-        self.file_checksum
     }
 
     /// Compresses data blocks with a dictionary from now on.
@@ -267,6 +261,9 @@ impl BlockWriter {
         if u32::try_from(payload.len()).is_err() {
             return Err(Error::invalid_argument(format!("a block of {} bytes: the limit is 4 GiB", payload.len())));
         }
+        let statistics = self.statistics.clone();
+        let recorder = statistics.as_ref().and_then(|statistics| statistics.recorder());
+        let _timer = MeasureTimer::of_micros(recorder, Histogram::WriteRawBlockMicros);
         let stored_bytes = (payload.len() + BLOCK_TRAILER_SIZE) as u64;
         match unit {
             Unit::Data => {
@@ -301,9 +298,6 @@ impl BlockWriter {
     pub(super) fn append_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         self.file.append(bytes)?;
         self.offset += bytes.len() as u64;
-        if let Some(checksum) = &mut self.file_checksum {
-            *checksum = crc32c_extend(*checksum, bytes);
-        }
         Ok(())
     }
 

@@ -103,7 +103,6 @@ fn summary(ending: Ending, data_end: u64) -> TableSummary {
         unique_id,
         num_verified_blocks: ending.sink.writer.num_verified_blocks(),
         copied: ending.builder.copying.as_ref().map(Copying::copied).unwrap_or_default(),
-        file_checksum: ending.sink.writer.file_checksum(),
         needs_compaction,
         last_key: ending.builder.first_key.is_some().then_some(ending.builder.last_key),
         first_key: ending.builder.first_key,

@@ -8,7 +8,7 @@ use super::TableBuilderParams;
 use crate::stored_blocks::StoredPayload;
 use ferrock_base::{Error, Result};
 use ferrock_format::compression::{CompressionType, Compressor, Dictionary, decompress};
-use ferrock_statistics::{Statistics, Ticker};
+use ferrock_statistics::{Histogram, MeasureTimer, Statistics, Ticker};
 use std::sync::Arc;
 
 /// A block of this size or more is never compressed: not every reader takes the result.
@@ -88,7 +88,10 @@ impl Packer {
             return Ok(Stored::Raw);
         }
         let recorder = self.statistics.as_ref().and_then(|statistics| statistics.recorder());
-        if !self.compressor.compress(block, out) {
+        let timer = MeasureTimer::of_part(recorder, Histogram::CompressionTimesNanos);
+        let is_smaller = self.compressor.compress(block, out);
+        drop(timer);
+        if !is_smaller {
             if let Some(recorder) = recorder {
                 recorder.add(Ticker::NumberBlockCompressionRejected, 1);
                 recorder.add(Ticker::BytesCompressionRejected, block.len() as u64);

@@ -65,8 +65,6 @@ pub struct TableBuilderParams {
     pub user_collected: BTreeMap<Vec<u8>, Vec<u8>>,
     /// A file to be ingested elsewhere: it gets a place for a global sequence number.
     pub is_external: bool,
-    /// Compute the CRC32C of the whole file on the way.
-    pub compute_file_checksum: bool,
     /// Starts the threads that `compression_options.parallel_threads` asks for, or, where it asks for one and a
     /// processor is idle, another one; `None`: one thread does all.
     pub spawner: Option<Arc<dyn Spawner>>,
@@ -112,7 +110,6 @@ impl TableBuilderParams {
             seqno_to_time_map: Vec::new(),
             user_collected: BTreeMap::new(),
             is_external: false,
-            compute_file_checksum: false,
             spawner: None,
             statistics: None,
             idle_cpus: ferrock_vfs::idle_cpus,
@@ -139,8 +136,6 @@ pub struct TableSummary {
     pub num_verified_blocks: u64,
     /// Data blocks that were copied from other tables.
     pub copied: CopiedBlocks,
-    /// CRC32C of the whole file, if it was asked for.
-    pub file_checksum: Option<u32>,
     /// The table has as many deletions as one of the `deletion_rules` says, or a collector asks for a compaction.
     pub needs_compaction: bool,
     /// Collectors whose properties the table does not have.

@@ -11,7 +11,6 @@ use crate::builder::{TableBuilderParams, TableSummary};
 use crate::collectors::Collectors;
 use crate::options::{PlainEncodingType, PlainTableOptions};
 use crate::stored_blocks::CopiedBlocks;
-use ferrock_base::checksum::crc32c_extend;
 use ferrock_base::internal_key::{TRAILER_SIZE, user_key};
 use ferrock_base::{Error, Result, ValueType};
 use ferrock_format::block::{BlockBuilder, BlockBuilderOptions};
@@ -46,7 +45,6 @@ pub struct PlainTableBuilder {
     buffer: Vec<u8>,
     /// Bytes of the file, those of the buffer included.
     offset: u64,
-    file_checksum: Option<u32>,
     /// Of an index that is stored, and hashes for the filter beside it.
     index: Option<(IndexMaker, Vec<u32>)>,
     properties: TableProperties,
@@ -88,7 +86,6 @@ impl PlainTableBuilder {
             has_bloom_lines: params.bloom_locality > 0,
             buffer: Vec::new(),
             offset: 0,
-            file_checksum: params.compute_file_checksum.then_some(0),
             index,
             properties: TableProperties::default(),
             collectors: Collectors::new(&params.deletion_rules, &params.collectors),
@@ -170,9 +167,6 @@ impl PlainTableBuilder {
 
     fn write_buffer(&mut self) -> Result<()> {
         self.file.append(&self.buffer)?;
-        if let Some(checksum) = &mut self.file_checksum {
-            *checksum = crc32c_extend(*checksum, &self.buffer);
-        }
         self.buffer.clear();
         Ok(())
     }
@@ -235,7 +229,6 @@ impl PlainTableBuilder {
             unique_id: UniqueId::from_properties(&self.properties).map_or([0; 16], |id| id.manifest_bytes()),
             num_verified_blocks: 0,
             copied: CopiedBlocks::default(),
-            file_checksum: self.file_checksum,
             needs_compaction,
             failed_collectors,
             last_key: self.first_key.is_some().then_some(self.last_key),

@@ -197,7 +197,7 @@ proptest! {
             let probes: Vec<_> = probes.iter().cloned().chain(present).collect();
             check_lookups(&table, &entries, &order, &probes);
             check_seeks(&table, &entries, &order, &probes);
-            table.verify_checksums(0).unwrap();
+            table.verify_checksums(0, ferrock_vfs::IoActivity::Unknown).unwrap();
         }
     }
 
@@ -231,7 +231,7 @@ proptest! {
             let _ = table.get(&TableReadOptions::default(), &lookup, &mut |_, _, _| true);
             let _ = table.approximate_offset_of(key);
         }
-        let _ = table.verify_checksums(0);
+        let _ = table.verify_checksums(0, ferrock_vfs::IoActivity::Unknown);
     }
 }
 

@@ -11,7 +11,7 @@ use ferrock_format::compression::{CompressionType, Dictionary, decompress};
 use ferrock_format::footer::Footer;
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::trailer::{self, BLOCK_TRAILER_SIZE};
-use ferrock_statistics::{PerfMetric, PerfRecorder, Statistics, Ticker};
+use ferrock_statistics::{Histogram, MeasureTimer, PerfMetric, PerfRecorder, PerfTimer, Statistics, Ticker};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -137,7 +137,9 @@ impl BlockDecoder {
 
     /// Checks the trailer of a stored block. Returns the payload and the compression byte.
     pub(crate) fn verify<'s>(&self, stored: &'s [u8], handle: BlockHandle) -> Result<(&'s [u8], u8)> {
+        let timer = PerfTimer::begin(PerfMetric::BlockChecksumTime);
         let verified = trailer::verify(self.checksum_type, stored, self.base_context, handle.offset);
+        drop(timer);
         if let Some(recorder) = self.statistics.as_ref().and_then(|statistics| statistics.recorder()) {
             recorder.add(Ticker::BlockChecksumComputeCount, 1);
             recorder.add(Ticker::BlockChecksumMismatchCount, u64::from(verified.is_err()));
@@ -224,13 +226,20 @@ impl BlockDecoder {
             return Ok(payload.into_owned());
         }
         let dictionary = self.dictionary.as_ref().filter(|_| role == BlockRole::Data);
+        let (perf, recorder) =
+            (PerfRecorder::of_thread(), self.statistics.as_ref().and_then(|counts| counts.recorder()));
+        let timers = (
+            PerfTimer::of(perf, PerfMetric::BlockDecompressTime),
+            MeasureTimer::of_part(recorder, Histogram::DecompressionTimesNanos),
+        );
         let block = CompressionType::try_from(compression)
             .and_then(|kind| decompress(kind, &payload, self.format_version, dictionary, MAX_BLOCK_SIZE))
             .map_err(|error| error.at_offset(handle.offset))?;
-        if let Some(perf) = PerfRecorder::of_thread() {
+        drop(timers);
+        if let Some(perf) = perf {
             perf.add(PerfMetric::BlockDecompressCount, 1);
         }
-        if let Some(recorder) = self.statistics.as_ref().and_then(|statistics| statistics.recorder()) {
+        if let Some(recorder) = recorder {
             recorder.add(Ticker::NumberBlockDecompressed, 1);
             recorder.add(Ticker::BytesDecompressedFrom, payload.len() as u64);
             recorder.add(Ticker::BytesDecompressedTo, block.len() as u64);

@@ -13,8 +13,8 @@ use ferrock_format::block::RowBounds;
 use ferrock_format::footer::Footer;
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::trailer::BLOCK_TRAILER_SIZE;
-use ferrock_statistics::{Histogram, PerfMetric, PerfRecorder, Statistics};
-use ferrock_vfs::{IoActivity, RandomAccessFile, ReadClass, ReadContext, read_owned};
+use ferrock_statistics::{Histogram, PerfMetric, PerfRecorder, PerfTimer, Statistics};
+use ferrock_vfs::{IoActivity, RandomAccessFile, ReadClass, ReadContext, read_owned, thread_cpu_ns};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -50,6 +50,7 @@ impl BlockLoader {
             cache: CachedBlocks::new(
                 cache,
                 options.cache_index_and_filter_blocks_with_high_priority,
+                usize::try_from(params.level).unwrap_or(0),
                 params.statistics.clone(),
             ),
             side_blocks: SideBlocks::default(),
@@ -200,11 +201,17 @@ impl BlockLoader {
     ) -> Result<CachedBlock> {
         let read = || {
             if role == BlockRole::Index {
-                let stored = self.stored_index_extent(handle, context)?;
+                let stored = timed_read(|| self.stored_index_extent(handle, context))?;
                 return self.decode_index_extent(stored, handle, verify);
             }
-            let stored = self.read_bytes(handle.offset, self.stored_length(handle)?, context)?;
+            let length = self.stored_length(handle)?;
+            let stored = timed_read(|| self.read_bytes(handle.offset, length, context))?;
             self.decoder.decode(stored, handle, role, verify)
+        };
+        let _timer = match role {
+            BlockRole::Data => None,
+            BlockRole::Index | BlockRole::IndexTop => Some(PerfTimer::begin(PerfMetric::ReadIndexBlockNanos)),
+            BlockRole::Filter | BlockRole::FilterIndex => Some(PerfTimer::begin(PerfMetric::ReadFilterBlockNanos)),
         };
         let watch = self.watch();
         let block = match &self.read_stats {
@@ -275,23 +282,7 @@ impl BlockLoader {
             };
             statistics.record(histogram, took_us);
         }
-        if let Some(perf) = PerfRecorder::of_thread() {
-            let bytes = handle.size + BLOCK_TRAILER_SIZE as u64;
-            perf.add(PerfMetric::BlockReadCount, 1);
-            perf.add(PerfMetric::BlockReadByte, bytes);
-            perf.add(PerfMetric::BlockReadTime, took_us.unwrap_or(0) * 1000);
-            match role {
-                BlockRole::Data => perf.add(PerfMetric::DataBlockReadByte, bytes),
-                BlockRole::Index | BlockRole::IndexTop => {
-                    perf.add(PerfMetric::IndexBlockReadCount, 1);
-                    perf.add(PerfMetric::IndexBlockReadByte, bytes);
-                }
-                BlockRole::Filter | BlockRole::FilterIndex => {
-                    perf.add(PerfMetric::FilterBlockReadCount, 1);
-                    perf.add(PerfMetric::FilterBlockReadByte, bytes);
-                }
-            }
-        }
+        count_block(handle, role);
     }
 
     /// A block that the table keeps: mapped, or read past the cache and verified.
@@ -328,7 +319,13 @@ impl BlockLoader {
         context: &ReadContext,
         verify: bool,
     ) -> Result<(Vec<u8>, u8)> {
-        let stored = self.read_bytes(handle.offset, self.stored_length(handle)?, context)?;
+        let length = self.stored_length(handle)?;
+        let stored = timed_read(|| self.read_bytes(handle.offset, length, context))?;
+        if let Some(perf) = PerfRecorder::of_thread() {
+            let bytes = length as u64;
+            perf.add_all([(PerfMetric::BlockReadCount, 1), (PerfMetric::BlockReadByte, bytes)]);
+            perf.add(PerfMetric::MetadataBlockReadByte, bytes);
+        }
         let (payload, compression) = self.decoder.payload(stored, handle, verify)?;
         Ok((payload.into_owned(), compression))
     }
@@ -410,6 +407,30 @@ impl BlockLoader {
             index.with_row_bounds(bounds)
         };
         add().map(CachedBlock::Index).map_err(|error| self.in_file(error.context("row bounds").at_offset(side.offset)))
+    }
+}
+
+/// Reads a block, and adds the time to that of the thread.
+pub(super) fn timed_read<T>(read: impl FnOnce() -> T) -> T {
+    let perf = PerfRecorder::of_thread();
+    let _processor = PerfTimer::of_processor(perf, PerfMetric::BlockReadCpuTime, thread_cpu_ns);
+    let _timer = PerfTimer::of(perf, PerfMetric::BlockReadTime);
+    read()
+}
+
+/// Adds a block that was read to the sums of the thread.
+pub(super) fn count_block(handle: BlockHandle, role: BlockRole) {
+    let Some(perf) = PerfRecorder::of_thread() else { return };
+    let bytes = handle.size + BLOCK_TRAILER_SIZE as u64;
+    perf.add_all([(PerfMetric::BlockReadCount, 1), (PerfMetric::BlockReadByte, bytes)]);
+    match role {
+        BlockRole::Data => perf.add(PerfMetric::DataBlockReadByte, bytes),
+        BlockRole::Index | BlockRole::IndexTop => {
+            perf.add_all([(PerfMetric::IndexBlockReadCount, 1), (PerfMetric::IndexBlockReadByte, bytes)]);
+        }
+        BlockRole::Filter | BlockRole::FilterIndex => {
+            perf.add_all([(PerfMetric::FilterBlockReadCount, 1), (PerfMetric::FilterBlockReadByte, bytes)]);
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::blocks::{BlockRef, BlockRole, CachedBlock, TableBlockCache};
 use ferrock_base::Result;
 use ferrock_cache::{CacheKey, EntryRole, Priority, Reservation};
 use ferrock_format::handle::BlockHandle;
-use ferrock_statistics::{PerfMetric, PerfRecorder, Statistics, Ticker};
+use ferrock_statistics::{LevelMetric, PerfMetric, PerfRecorder, Statistics, Ticker};
 use std::sync::Arc;
 
 /// The blocks of one file in the cache, if there is one.
@@ -21,6 +21,8 @@ pub(crate) struct CachedBlocks {
     high_priority_metadata: bool,
     /// Index blocks are partitions, which outlast those of filters.
     index_is_partitioned: bool,
+    /// That of the file, where counts are wanted by it.
+    level: usize,
     statistics: Option<Arc<Statistics>>,
 }
 
@@ -29,10 +31,17 @@ impl CachedBlocks {
     pub(crate) fn new(
         cache: Option<Arc<TableBlockCache>>,
         high_priority_metadata: bool,
+        level: usize,
         statistics: Option<Arc<Statistics>>,
     ) -> Self {
         let (mapped, key_base, index_is_partitioned) = (None, (0, 0), false);
-        Self { cache, mapped, key_base, high_priority_metadata, index_is_partitioned, statistics }
+        Self { cache, mapped, key_base, high_priority_metadata, index_is_partitioned, level, statistics }
+    }
+
+    /// That of the file.
+    #[inline]
+    pub(crate) fn level(&self) -> usize {
+        self.level
     }
 
     /// Sets the prefix of the file's keys, and whether index blocks are partitions.
@@ -93,7 +102,7 @@ impl CachedBlocks {
         }
         let found = self.cache.as_ref()?.lookup_as(&self.key(handle), role.entry_role());
         if self.statistics.is_some() || PerfRecorder::is_used() {
-            count_lookup(self.statistics.as_deref(), role, found.as_ref());
+            self.count_lookup(role, found.as_ref());
         }
         found
     }
@@ -105,7 +114,7 @@ impl CachedBlocks {
             return Some(block);
         }
         let found = self.cache.as_ref()?.lookup_as(&self.key(handle), BlockRole::Data.entry_role());
-        counts.note_data(found.as_ref().map(BlockRef::charge));
+        counts.note_data(self.level, found.as_ref().map(BlockRef::charge));
         found
     }
 
@@ -114,7 +123,7 @@ impl CachedBlocks {
         self.find_mapped(handle, role).or_else(|| {
             let found = self.cache.as_ref()?.lookup_present(&self.key(handle), role.entry_role());
             if found.is_some() {
-                count_lookup(self.statistics.as_deref(), role, found.as_ref());
+                self.count_lookup(role, found.as_ref());
             }
             found
         })
@@ -207,34 +216,45 @@ impl CachedBlocks {
     pub(crate) fn reserve(&self, bytes: usize, role: EntryRole) -> Result<Option<Reservation>> {
         self.cache.as_ref().map(|cache| cache.reserve(bytes, role)).transpose()
     }
-}
 
-/// Counts a look into the cache that is not part of a lookup of a key, or for an index or filter block.
-fn count_lookup(statistics: Option<&Statistics>, role: BlockRole, found: Option<&BlockRef>) {
-    if let (Some(perf), Some(block)) = (PerfRecorder::of_thread(), found) {
-        perf.add(PerfMetric::BlockCacheHitCount, 1);
-        perf.add(PerfMetric::BlockCacheReadByte, block.charge() as u64);
-        match role {
-            BlockRole::Index | BlockRole::IndexTop => perf.add(PerfMetric::BlockCacheIndexHitCount, 1),
-            BlockRole::Filter | BlockRole::FilterIndex => perf.add(PerfMetric::BlockCacheFilterHitCount, 1),
-            BlockRole::Data => {}
+    /// Counts a look into the cache that is not part of a lookup of a key, or for an index or filter block.
+    fn count_lookup(&self, role: BlockRole, found: Option<&BlockRef>) {
+        let perf = PerfRecorder::of_thread();
+        if let Some(perf) = perf {
+            let (hit, miss) = (LevelMetric::BlockCacheHitCount, LevelMetric::BlockCacheMissCount);
+            perf.add_of_level(self.level, if found.is_some() { hit } else { miss }, 1);
         }
-    }
-    let Some(recorder) = statistics.and_then(Statistics::recorder) else { return };
-    let (hit, miss) = match role {
-        BlockRole::Data => (Ticker::BlockCacheDataHit, Ticker::BlockCacheDataMiss),
-        BlockRole::Index | BlockRole::IndexTop => (Ticker::BlockCacheIndexHit, Ticker::BlockCacheIndexMiss),
-        BlockRole::Filter | BlockRole::FilterIndex => (Ticker::BlockCacheFilterHit, Ticker::BlockCacheFilterMiss),
-    };
-    match found {
-        Some(block) => {
-            recorder.add(Ticker::BlockCacheHit, 1);
-            recorder.add(Ticker::BlockCacheBytesRead, block.charge() as u64);
-            recorder.add(hit, 1);
+        if let (Some(perf), Some(block)) = (perf, found) {
+            perf.add(PerfMetric::BlockCacheHitCount, 1);
+            perf.add(PerfMetric::BlockCacheReadByte, block.charge() as u64);
+            match role {
+                BlockRole::Index | BlockRole::IndexTop => {
+                    perf.add(PerfMetric::BlockCacheIndexHitCount, 1);
+                    perf.add(PerfMetric::BlockCacheIndexReadByte, block.charge() as u64);
+                }
+                BlockRole::Filter | BlockRole::FilterIndex => {
+                    perf.add(PerfMetric::BlockCacheFilterHitCount, 1);
+                    perf.add(PerfMetric::BlockCacheFilterReadByte, block.charge() as u64);
+                }
+                BlockRole::Data => {}
+            }
         }
-        None => {
-            recorder.add(Ticker::BlockCacheMiss, 1);
-            recorder.add(miss, 1);
+        let Some(recorder) = self.statistics.as_ref().and_then(|statistics| statistics.recorder()) else { return };
+        let (hit, miss) = match role {
+            BlockRole::Data => (Ticker::BlockCacheDataHit, Ticker::BlockCacheDataMiss),
+            BlockRole::Index | BlockRole::IndexTop => (Ticker::BlockCacheIndexHit, Ticker::BlockCacheIndexMiss),
+            BlockRole::Filter | BlockRole::FilterIndex => (Ticker::BlockCacheFilterHit, Ticker::BlockCacheFilterMiss),
+        };
+        match found {
+            Some(block) => {
+                recorder.add(Ticker::BlockCacheHit, 1);
+                recorder.add(Ticker::BlockCacheBytesRead, block.charge() as u64);
+                recorder.add(hit, 1);
+            }
+            None => {
+                recorder.add(Ticker::BlockCacheMiss, 1);
+                recorder.add(miss, 1);
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::params::TableReaderParams;
 use ferrock_base::Temperature;
 use ferrock_base::clock::Clock;
-use ferrock_statistics::{Histogram, PerfRecorder, Recorder, SharedHistogram, Statistics, Ticker};
+use ferrock_statistics::{Histogram, Recorder, SharedHistogram, Statistics, Ticker};
 use ferrock_vfs::IoActivity;
 use std::sync::Arc;
 
@@ -61,15 +61,15 @@ fn histogram_of(activity: IoActivity, parts: bool) -> Option<Histogram> {
         IoActivity::Unknown | IoActivity::MultiGet => None,
         IoActivity::Flush => Some(Histogram::FileReadFlushMicros),
         IoActivity::Compaction => Some(Histogram::FileReadCompactionMicros),
+        IoActivity::DbOpen => Some(Histogram::FileReadDbOpenMicros),
         IoActivity::Get => parts.then_some(Histogram::FileReadGetMicros),
         IoActivity::DbIterator => parts.then_some(Histogram::FileReadDbIteratorMicros),
         IoActivity::VerifyDbChecksum => parts.then_some(Histogram::FileReadVerifyDbChecksumMicros),
     }
 }
 
-/// The time by `clock`, if that of a read is counted in the statistics or for the thread.
+/// The time by `clock`, if that of a read is counted in the statistics.
 pub(crate) fn watch(statistics: Option<&Arc<Statistics>>, clock: Option<&dyn Clock>) -> Option<u64> {
     let is_timing = |statistics: &Arc<Statistics>| statistics.recorder().is_some_and(Recorder::is_timing);
-    let is_timed = statistics.is_some_and(is_timing) || PerfRecorder::of_thread().is_some_and(PerfRecorder::is_timing);
-    if is_timed { clock.map(Clock::monotonic_us) } else { None }
+    if statistics.is_some_and(is_timing) { clock.map(Clock::monotonic_us) } else { None }
 }

@@ -82,34 +82,34 @@ impl BlockTable {
     }
 
     /// Reads every block of the file past the cache and checks it: data, index, filter with their partitions, and
-    /// everything that the metaindex names. `readahead_bytes` is how much to read at a time, 0 for a default.
+    /// everything that the metaindex names. `readahead_bytes` is how much to read at a time, 0 for a default; the reads
+    /// count as those of `activity`.
     ///
     /// # Errors
     /// `Corruption` naming file and offset of the first block that is wrong; `Io` when the file cannot be read.
-    pub fn verify_checksums(&self, readahead_bytes: usize) -> Result<()> {
-        self.verify(readahead_bytes).map_err(|error| self.loader().in_file(error))
+    pub fn verify_checksums(&self, readahead_bytes: usize, activity: IoActivity) -> Result<()> {
+        self.verify(readahead_bytes, activity).map_err(|error| self.loader().in_file(error))
     }
 
-    fn verify(&self, readahead_bytes: usize) -> Result<()> {
+    fn verify(&self, readahead_bytes: usize, activity: IoActivity) -> Result<()> {
         let (loader, index) = (self.loader(), self.description.index());
-        self.verify_meta_blocks()?;
+        self.verify_meta_blocks(activity)?;
         if loader.cache().index_is_partitioned() {
             let top = loader.read(index, BlockRole::Index, true)?;
             for handle in handles(&top)? {
-                verify_block(loader, handle, ReadClass::Index)?;
-                self.verify_side_block(handle)?;
+                verify_block(loader, handle, ReadClass::Index, activity)?;
+                self.verify_side_block(handle, activity)?;
             }
         } else {
-            self.verify_side_block(index)?;
+            self.verify_side_block(index, activity)?;
         }
         if let Some(handle) = self.description.meta().partitioned_filter {
             let top = loader.read(handle, BlockRole::FilterIndex, true)?;
             for handle in handles(&top)? {
-                verify_block(loader, handle, ReadClass::Filter)?;
+                verify_block(loader, handle, ReadClass::Filter, activity)?;
             }
         }
         let bytes = if readahead_bytes == 0 { VERIFY_READAHEAD_BYTES } else { readahead_bytes };
-        let activity = IoActivity::VerifyDbChecksum;
         let mut readahead = Readahead::fixed(bytes).during(activity);
         let options = TableReadOptions { fill_cache: false, activity, ..TableReadOptions::default() };
         self.blocks.visit_data_blocks(&options, &mut |position| {
@@ -120,10 +120,10 @@ impl BlockTable {
         })
     }
 
-    fn verify_side_block(&self, index: BlockHandle) -> Result<()> {
+    fn verify_side_block(&self, index: BlockHandle, activity: IoActivity) -> Result<()> {
         let side = self.loader().side_blocks().behind(index);
         side.map_or(Ok(()), |side| {
-            verify_block(self.loader(), side, ReadClass::Index).map_err(|error| error.context("row bounds"))
+            verify_block(self.loader(), side, ReadClass::Index, activity).map_err(|error| error.context("row bounds"))
         })
     }
 
@@ -153,10 +153,11 @@ impl BlockTable {
         })
     }
 
-    fn verify_meta_blocks(&self) -> Result<()> {
+    fn verify_meta_blocks(&self, activity: IoActivity) -> Result<()> {
         let (loader, description) = (self.loader(), &self.description);
-        verify_block(loader, description.index(), ReadClass::Index)?;
-        let (metaindex, _) = loader.read_stored(description.metaindex(), &ReadContext::default(), true)?;
+        verify_block(loader, description.index(), ReadClass::Index, activity)?;
+        let context = ReadContext { activity, ..ReadContext::default() };
+        let (metaindex, _) = loader.read_stored(description.metaindex(), &context, true)?;
         for (name, value) in MetaBlock::new(&metaindex)?.entries()? {
             let Ok((handle, _)) = BlockHandle::decode(value) else { continue };
             if Some(handle) == description.meta().properties {
@@ -164,7 +165,7 @@ impl BlockTable {
                 read_properties_block(loader, handle)?;
             } else if !handle.is_null() {
                 let name = String::from_utf8_lossy(&name).into_owned();
-                verify_block(loader, handle, ReadClass::Other).map_err(|error| error.context(&name))?;
+                verify_block(loader, handle, ReadClass::Other, activity).map_err(|error| error.context(&name))?;
             }
         }
         Ok(())
@@ -178,9 +179,9 @@ impl BlockTable {
     }
 }
 
-fn verify_block(loader: &BlockLoader, handle: BlockHandle, class: ReadClass) -> Result<()> {
+fn verify_block(loader: &BlockLoader, handle: BlockHandle, class: ReadClass, activity: IoActivity) -> Result<()> {
     let length = loader.stored_length(handle)?;
-    let context = ReadContext { activity: IoActivity::VerifyDbChecksum, ..ReadContext::for_class(class) };
+    let context = ReadContext { activity, ..ReadContext::for_class(class) };
     let stored = loader.read_bytes(handle.offset, length, &context)?;
     loader.decoder().verify(&stored, handle).map(|_| ())
 }

@@ -27,6 +27,7 @@ use crate::stored_blocks::{StoredFile, StoredInput};
 use ferrock_base::{Error, InternalIterator, Result, SeekTarget};
 use ferrock_format::block::{DataBlock, DataBlockCursor};
 use ferrock_format::handle::BlockHandle;
+use ferrock_statistics::{PerfMetric, PerfTimer};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -235,6 +236,7 @@ impl BlockTableIter {
             if self.block.as_ref().is_some_and(|(_, current)| *current == handle) {
                 return Ok(true);
             }
+            let _timer = PerfTimer::begin(PerfMetric::NewTableBlockIterNanos);
             let Some(block) = self.find_or_read(handle)? else { return Ok(false) };
             block.data()?;
             self.plan.note_progress();
@@ -327,7 +329,9 @@ impl BlockTableIter {
                 is_there = self.move_index(|index, position| index.place(position, reached));
             }
             if is_there && self.has_rows_ahead(reached) && self.load_block() {
+                let timer = PerfTimer::begin(PerfMetric::BlockSeekNanos);
                 self.place_cursor(reached);
+                drop(timer);
                 if !self.cursor.valid() {
                     self.skip_empty(direction);
                 }

@@ -34,6 +34,7 @@ use ferrock_format::handle::BlockHandle;
 use ferrock_format::metaindex::MetaBlockHandles;
 use ferrock_format::properties::{CompressionName, TableProperties};
 use ferrock_format::unique_id::UniqueId;
+use ferrock_statistics::Ticker;
 use ferrock_vfs::{ReadClass, ReadContext, ReadLabel};
 use std::sync::Arc;
 
@@ -193,7 +194,12 @@ fn read_footer(params: &TableReaderParams) -> Result<(BlockLoader, Footer)> {
     if read < tail.len() {
         return Err(super::block_loader::short_read(start, tail.len(), read));
     }
-    let footer = Footer::decode(&tail[tail.len().saturating_sub(MAX_FOOTER_SIZE)..], file_size)?;
+    let footer = Footer::decode(&tail[tail.len().saturating_sub(MAX_FOOTER_SIZE)..], file_size);
+    let footer = footer.inspect_err(|_| {
+        if let Some(statistics) = &params.statistics {
+            statistics.add(Ticker::SstFooterCorruptionCount, 1);
+        }
+    })?;
     Ok((BlockLoader::opening(params, &footer, (start, tail)), footer))
 }
 

@@ -5,7 +5,7 @@
 //!                                                \-> read at once         any other
 //! ```
 
-use super::block_loader::short_read;
+use super::block_loader::{count_block, short_read, timed_read};
 use super::extent::Extent;
 use super::iter::BlockTableIter;
 use super::planned_read::{PlannedRead, Purpose};
@@ -87,7 +87,7 @@ impl BlockTableIter {
                 if self.window.covers(&range) {
                     self.take_planned_window(&range);
                     self.resume_reading_ahead()?;
-                } else if !self.read_window(&range)? {
+                } else if !timed_read(|| self.read_window(&range))? {
                     return Ok(None);
                 }
                 let bytes = self.window.bytes(&range);
@@ -95,6 +95,7 @@ impl BlockTableIter {
             }
         };
         let (loader, verify) = (self.table.loader(), self.options.verify_checksums);
+        count_block(handle, BlockRole::Data);
         let keep = |block| loader.cache().keep(handle, BlockRole::Data, block, &self.options);
         let Some(input) = &self.stored else {
             let block = loader.decode_stored(stored, handle, BlockRole::Data, verify)?;

@@ -175,7 +175,7 @@ impl TableBlocks {
     pub(super) fn kept_filter_answer(&self, user_key: &[u8], counts: &impl LookupCounts) -> Option<bool> {
         let filter = self.filter.as_ref()?;
         let may_match = filter.kept_answer(user_key)?;
-        counts.note_filter(true, may_match);
+        counts.note_filter(self.loader.cache().level(), true, may_match);
         if !may_match {
             filter.note_lookup(false);
         }
@@ -195,7 +195,8 @@ impl TableBlocks {
         let Some(filter) = &self.filter else { return Ok(FilterAnswer::MayMatch) };
         let answer = filter.ask_key(&self.loader, key.user_key(), key.internal_key(), loaded, was_asked);
         if *was_asked && let Ok(answer) = &answer {
-            counts.note_filter(filter.is_of_keys(), !matches!(answer, FilterAnswer::Absent));
+            let (level, is_absent) = (self.loader.cache().level(), matches!(answer, FilterAnswer::Absent));
+            counts.note_filter(level, filter.is_of_keys(), !is_absent);
         }
         match answer.map_err(|error| self.loader.in_file(error))? {
             FilterAnswer::Absent => {
@@ -213,8 +214,8 @@ impl TableBlocks {
     pub(super) fn note_outcome(&self, was_found: bool, passed_filter: bool, counts: &impl LookupCounts) {
         let Some(filter) = &self.filter else { return };
         filter.note_lookup(was_found);
-        if was_found && passed_filter && filter.is_of_keys() {
-            counts.note_true_positive();
+        if was_found && passed_filter {
+            counts.note_true_positive(self.loader.cache().level(), filter.is_of_keys());
         }
     }
 

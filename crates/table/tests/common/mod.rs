@@ -169,7 +169,7 @@ pub fn check_all_ways(reader: &Arc<BlockTable>, entries: &Entries) {
     if let (Some((last, _)), Some((anchor, _))) = (entries.last(), anchors.last()) {
         assert!(comparator.user().compare(anchor, user_key(last)).is_ge());
     }
-    reader.verify_checksums(0).unwrap();
+    reader.verify_checksums(0, ferrock_vfs::IoActivity::Unknown).unwrap();
     assert!(reader.memory_bytes() > 0);
 }
 

@@ -1,6 +1,7 @@
 //! A value in a blob file, read as a future.
 
 use super::file_reader::{BlobExtent, BlobFileReader};
+use crate::file_counts::BlobReadCounts;
 use ferrock_base::{Comparator, Result};
 use ferrock_format::blob_index::BlobReference;
 use ferrock_vfs::{FileSystem, PendingRead, ReadContext};
@@ -36,9 +37,7 @@ impl BlobRead {
         let context = &ReadContext { is_polled: true, ..*context };
         let (extent, read) = match file.extent(user_key, reference, verify_checksums) {
             Ok(extent) => {
-                if let Some(counts) = file.counts() {
-                    counts.note_begun(extent.length);
-                }
+                BlobReadCounts::note_begun(file.counts(), extent.length);
                 (extent, file_system.start_read(file.file(), extent.offset, extent.length, context))
             }
             Err(error) => (BlobExtent::default(), PendingRead::ready(Err(error))),

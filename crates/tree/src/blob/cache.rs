@@ -16,10 +16,10 @@
 //! cache, in steps. Where there is no room the value that was read is handed out beside the cache.
 
 use super::BlobValue;
-use ferrock_base::{FileNumber, Result};
+use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_cache::{CacheKey, EntryRole, Handle, Priority, Reservation};
 use ferrock_format::blob_index::BlobReference;
-use ferrock_statistics::{Statistics, Ticker};
+use ferrock_statistics::{PerfMetric, PerfRecorder, Statistics, Ticker};
 use ferrock_table::{BlockPin, CachedBlock, TableBlockCache, ValuePin};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -71,6 +71,13 @@ impl BlobCache {
         self.count(&[(Ticker::BlobDbCacheAdd, 1), (Ticker::BlobDbCacheBytesWrite, bytes as u64)]);
     }
 
+    /// Counts a value that a full cache refused; other errors are those of its read.
+    fn count_refusal(&self, error: &Error) {
+        if error.kind() == ErrorKind::MemoryLimit {
+            self.count(&[(Ticker::BlobDbCacheAddFailures, 1)]);
+        }
+    }
+
     /// The cache itself.
     #[must_use]
     pub fn cache(&self) -> &Arc<TableBlockCache> {
@@ -89,6 +96,9 @@ impl BlobCache {
             Some(value) => {
                 let bytes = value.as_slice().len() as u64;
                 self.count(&[(Ticker::BlobDbCacheHit, 1), (Ticker::BlobDbCacheBytesRead, bytes)]);
+                if let Some(perf) = PerfRecorder::of_thread() {
+                    perf.add_all([(PerfMetric::BlobCacheHitCount, 1), (PerfMetric::BlobCacheReadByte, bytes)]);
+                }
             }
             None => self.count(&[(Ticker::BlobDbCacheMiss, 1)]),
         }
@@ -103,7 +113,8 @@ impl BlobCache {
             self.count_insert(value.len());
             Ok(block(value.into()))
         };
-        let handle = self.cache.load_missing(&key, EntryRole::BlobValue, Priority::Bottom, load)?;
+        let handle = self.cache.load_missing(&key, EntryRole::BlobValue, Priority::Bottom, load);
+        let handle = handle.inspect_err(|error| self.count_refusal(error))?;
         Ok(self.charged(&key, handle))
     }
 
@@ -114,7 +125,8 @@ impl BlobCache {
             return Ok(pinned(present));
         }
         let (block, charge) = block(value.into());
-        let handle = self.cache.insert_or_fail(&key, block, charge, EntryRole::BlobValue, Priority::Bottom)?;
+        let handle = self.cache.insert_or_fail(&key, block, charge, EntryRole::BlobValue, Priority::Bottom);
+        let handle = handle.inspect_err(|error| self.count_refusal(error))?;
         self.count_insert(charge);
         Ok(self.charged(&key, handle))
     }
@@ -123,9 +135,12 @@ impl BlobCache {
     pub(crate) fn warm(&self, reference: &BlobReference, value: &[u8]) {
         let key = self.key(reference.file_number, reference.offset);
         let (block, charge) = block(value.into());
-        if let Ok(handle) = self.cache.insert(&key, block, charge, EntryRole::BlobValue, Priority::Bottom) {
-            self.count_insert(value.len());
-            self.charged(&key, handle);
+        match self.cache.insert(&key, block, charge, EntryRole::BlobValue, Priority::Bottom) {
+            Ok(handle) => {
+                self.count_insert(value.len());
+                self.charged(&key, handle);
+            }
+            Err(_) => self.count(&[(Ticker::BlobDbCacheAddFailures, 1)]),
         }
     }
 

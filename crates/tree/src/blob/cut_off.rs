@@ -12,12 +12,14 @@
 //! A record behind damage can be whole: the system writes pages in any order. Where a reference to such a record is
 //! kept, by a recovery that passes over damage, nothing is cut away.
 
+use super::DirectPlace;
 use super::file_reader::{BlobFileReader, FooterRule};
+use ferrock_base::file_checksum::generator_for;
 use ferrock_base::{Error, FileNumber, Result};
 use ferrock_format::blob_file::{BLOB_FILE_HEADER_SIZE, BlobFileFooter};
 use ferrock_format::file_name;
 use ferrock_format::version_edit::BlobFileAddition;
-use ferrock_vfs::{FileSystem, RandomAccessOptions, WritableOptions, WritePurpose};
+use ferrock_vfs::{FileSystem, RandomAccessOptions, WritableOptions, WritePurpose, summed};
 use std::path::Path;
 
 const HEADER: u64 = BLOB_FILE_HEADER_SIZE as u64;
@@ -73,34 +75,23 @@ pub fn complete_file(
 ///
 /// # Errors
 /// Of the file system; `Corruption` when these bytes are not what was written.
-pub(super) fn replace_by_copy(
-    file_system: &dyn FileSystem,
-    directory: &Path,
-    number: FileNumber,
-    column_family_id: u32,
-    end: u64,
-) -> Result<BlobFileAddition> {
-    let temp = directory.join(file_name::temp(number));
-    let copied = copy_to(file_system, directory, number, column_family_id, end, &temp);
+pub(super) fn replace_by_copy(place: &DirectPlace, number: FileNumber, end: u64) -> Result<BlobFileAddition> {
+    let temp = place.directory.join(file_name::temp(number));
+    let copied = copy_to(place, number, end, &temp);
     if copied.is_err() {
         // It may be what fills the disk.
-        let _ = file_system.remove_file(&temp);
+        let _ = place.file_system.remove_file(&temp);
     }
     copied
 }
 
-fn copy_to(
-    file_system: &dyn FileSystem,
-    directory: &Path,
-    number: FileNumber,
-    column_family_id: u32,
-    end: u64,
-    temp: &Path,
-) -> Result<BlobFileAddition> {
-    let path = directory.join(file_name::blob(number));
+fn copy_to(place: &DirectPlace, number: FileNumber, end: u64, temp: &Path) -> Result<BlobFileAddition> {
+    let file_system = &*place.file_system;
+    let path = place.directory.join(file_name::blob(number));
     let file = file_system.open_random_access(&path, &RandomAccessOptions::default())?;
-    let reader = BlobFileReader::open(file, column_family_id, FooterRule::Absent)?;
-    let mut copy = file_system.create_writable(temp, &writable_options())?;
+    let reader = BlobFileReader::open(file, place.column_family_id, FooterRule::Absent)?;
+    let copy = file_system.create_writable(temp, &writable_options())?;
+    let (mut copy, sum) = summed(copy, generator_for(place.checksums.as_ref(), &path));
     let mut count = 0;
     copy.append(&reader.header_bytes())?;
     let mut offset = HEADER;
@@ -118,6 +109,6 @@ fn copy_to(
     copy.sync()?;
     copy.close()?;
     file_system.rename(temp, &path)?;
-    file_system.sync_dir(directory)?;
-    Ok(addition)
+    file_system.sync_dir(&place.directory)?;
+    Ok(addition.with_checksum(sum.finish()))
 }

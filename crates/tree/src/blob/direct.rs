@@ -18,9 +18,10 @@
 //!   SuperVersion find its values by the memtable's entries.
 //! - A file has its own name from the start: the log refers to it. Without footer no clean-up removes it.
 
-use super::BlobCache;
 use super::cut_off::{footer, replace_by_copy, writable_options};
 use super::file_writer::BlobEncoder;
+use super::{BlobCache, DirectPlace};
+use ferrock_base::file_checksum::generator_for;
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::blob_file::{BLOB_FILE_HEADER_SIZE, BlobFileHeader, BlobRecordHeader};
 use ferrock_format::blob_index::BlobReference;
@@ -29,36 +30,16 @@ use ferrock_format::file_name;
 use ferrock_format::version_edit::BlobFileAddition;
 use ferrock_memtable::Companion;
 use ferrock_options::ColumnFamilySettings;
-use ferrock_vfs::{FileSystem, WritableFile, WritableOptions};
+use ferrock_vfs::{FileSum, WritableFile, WritableOptions, summed};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt::Debug;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes of records from which on they do not wait for the end of their group.
 const MOST_PENDING_BYTES: usize = 1 << 20;
-
-/// Keeps files from being removed, from before they exist until their memtable is gone.
-pub trait KeepFiles: Debug + Send + Sync {
-    /// No memtable needs these files any more. Abandoned ones are in no version, and never will be.
-    fn let_go(&self, directory: &Path, numbers: &[FileNumber], are_abandoned: bool);
-}
-
-/// Where the files of a family are.
-#[derive(Clone, Debug)]
-pub struct DirectPlace {
-    /// Makes the files.
-    pub file_system: Arc<dyn FileSystem>,
-    /// Their directory.
-    pub directory: PathBuf,
-    /// The number of the family.
-    pub column_family_id: u32,
-    /// Keeps them.
-    pub keeper: Arc<dyn KeepFiles>,
-}
 
 /// How values are written.
 #[derive(Debug)]
@@ -108,6 +89,8 @@ struct DirectFile {
     number: FileNumber,
     compression: CompressionType,
     writer: Box<dyn WritableFile>,
+    /// Of the bytes that were handed to the writer.
+    sum: Option<FileSum>,
     /// Bytes that the operating system has.
     written: u64,
     /// Records that it is about to get.
@@ -127,6 +110,7 @@ impl DirectFile {
     ) -> Result<Self> {
         let path = place.directory.join(file_name::blob(number));
         let writer = place.file_system.create_writable(&path, options)?;
+        let (writer, sum) = summed(writer, generator_for(place.checksums.as_ref(), &path));
         let header = BlobFileHeader {
             column_family_id: place.column_family_id,
             has_ttl: false,
@@ -137,6 +121,7 @@ impl DirectFile {
             number,
             compression: kind,
             writer,
+            sum: Some(sum),
             written: 0,
             pending: header.encode(),
             pending_count: 0,
@@ -211,19 +196,18 @@ impl DirectFile {
     fn complete(&mut self, place: &DirectPlace) -> Result<BlobFileAddition> {
         if self.has_failed {
             let _ = self.writer.close();
-            let (directory, family) = (&place.directory, place.column_family_id);
             if self.count == 0 {
                 // Nothing refers to it, and without footer no clean-up takes it.
                 let _ = place.file_system.remove_file(self.writer.path());
                 return Ok(footer(self.number, 0, 0).1);
             }
-            return replace_by_copy(&*place.file_system, directory, self.number, family, self.written);
+            return replace_by_copy(place, self.number, self.written);
         }
         self.flush()?;
         let (footer, addition) = footer(self.number, self.count, self.written - BLOB_FILE_HEADER_SIZE as u64);
         let result = self.writer.append(&footer).and_then(|()| self.writer.sync()).and_then(|()| self.writer.close());
         self.has_failed = result.is_err();
-        result.map(|()| addition)
+        result.map(|()| addition.with_checksum(self.sum.take().and_then(FileSum::finish)))
     }
 }
 

@@ -15,6 +15,7 @@ use ferrock_format::blob_file::{
 };
 use ferrock_format::blob_index::BlobReference;
 use ferrock_format::compression::{CompressionType, decompress};
+use ferrock_statistics::{Histogram, MeasureTimer, PerfMetric, PerfTimer};
 use ferrock_vfs::{RandomAccessFile, ReadClass, ReadContext, ReadLabel, read_owned};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -304,6 +305,9 @@ impl BlobFileReader {
             }
             (CompressionType::NoCompression, Cow::Borrowed(bytes)) => Ok(bytes[before..].to_vec()),
             (compression, bytes) => {
+                let _perf = PerfTimer::begin(PerfMetric::BlobDecompressTime);
+                let recorder = self.counts.as_ref().and_then(BlobReadCounts::recorder);
+                let _timer = MeasureTimer::of_micros(recorder, Histogram::BlobDbDecompressionMicros);
                 decompress(compression, &bytes[before..], BLOB_COMPRESSION_FORMAT_VERSION, None, MAX_VALUE_BYTES)
                     .map_err(|error| error.offset_by(offset))
             }
@@ -362,6 +366,7 @@ impl BlobFileReader {
 
 /// Checks that a record is what a reference and a key say it is, and its checksums.
 fn check_record(record: &[u8], user_key: &[u8], reference: &BlobReference) -> Result<()> {
+    let _timer = PerfTimer::begin(PerfMetric::BlobChecksumTime);
     let (head, stored) = record.split_at(BLOB_RECORD_HEADER_SIZE + user_key.len());
     let (header, key) = head.split_at(BLOB_RECORD_HEADER_SIZE);
     let header = BlobRecordHeader::decode(header)?;

@@ -12,13 +12,17 @@
 //! RocksDB's.
 
 use super::file_reader::{BlobFileReader, FooterRule};
+use ferrock_base::file_checksum::{FileChecksumGenFactory, generator_for};
 use ferrock_base::{Error, FileNumber, Result};
 use ferrock_format::blob_file::{BlobFileFooter, BlobFileHeader, BlobRecordHeader};
 use ferrock_format::blob_index::BlobReference;
 use ferrock_format::compression::{CompressionOptions, CompressionType, Compressor};
 use ferrock_format::file_name;
 use ferrock_format::version_edit::BlobFileAddition;
-use ferrock_vfs::{FileSystem, IoPriority, RandomAccessOptions, RateLimiter, WritableFile, WritableOptions};
+use ferrock_statistics::{Histogram, MeasureTimer, Statistics};
+use ferrock_vfs::{
+    FileSum, FileSystem, IoPriority, RandomAccessOptions, RateLimiter, WritableFile, WritableOptions, summed,
+};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -32,6 +36,8 @@ pub(crate) struct BlobFileParams<'a> {
     pub(crate) options: WritableOptions,
     pub(crate) rate_limiter: Option<Arc<dyn RateLimiter>>,
     pub(crate) priority: IoPriority,
+    /// Makes the checksum of the file.
+    pub(crate) checksums: Option<&'a Arc<dyn FileChecksumGenFactory>>,
 }
 
 /// Brings values into the form that blob files store them in.
@@ -39,6 +45,7 @@ pub(crate) struct BlobFileParams<'a> {
 pub(crate) struct BlobEncoder {
     compressor: Option<Compressor>,
     stored: Vec<u8>,
+    statistics: Option<Arc<Statistics>>,
 }
 
 impl BlobEncoder {
@@ -51,7 +58,12 @@ impl BlobEncoder {
             CompressionType::NoCompression => None,
             compression => Some(Compressor::new(compression, options, None)?),
         };
-        Ok(Self { compressor, stored: Vec::new() })
+        Ok(Self { compressor, stored: Vec::new(), statistics: None })
+    }
+
+    /// The same, whose times of compression are counted.
+    pub(crate) fn counting(self, statistics: Option<Arc<Statistics>>) -> Self {
+        Self { statistics, ..self }
     }
 
     /// The stored form of a value.
@@ -60,6 +72,8 @@ impl BlobEncoder {
     /// `InvalidArgument` for a value that is too long for its algorithm.
     pub(crate) fn encode<'a>(&'a mut self, value: &'a [u8]) -> Result<&'a [u8]> {
         let Some(compressor) = &mut self.compressor else { return Ok(value) };
+        let recorder = self.statistics.as_ref().and_then(|statistics| statistics.recorder());
+        let _timer = MeasureTimer::of_micros(recorder, Histogram::BlobDbCompressionMicros);
         if compressor.compress_always(value, &mut self.stored) {
             return Ok(&self.stored);
         }
@@ -71,6 +85,7 @@ impl BlobEncoder {
 #[derive(Debug)]
 pub(crate) struct BlobFileWriter {
     file: Box<dyn WritableFile>,
+    sum: FileSum,
     number: FileNumber,
     compression: CompressionType,
     count: u64,
@@ -86,6 +101,8 @@ impl BlobFileWriter {
         let path = params.directory.join(file_name::temp(params.number));
         let mut file = file_system.create_writable(&path, &params.options)?;
         file.set_rate_limiter(params.rate_limiter, params.priority);
+        let finished = params.directory.join(file_name::blob(params.number));
+        let (mut file, sum) = summed(file, generator_for(params.checksums, &finished));
         let header = BlobFileHeader {
             column_family_id: params.column_family_id,
             has_ttl: false,
@@ -93,7 +110,7 @@ impl BlobFileWriter {
             expiration_range: (0, 0),
         };
         file.append(&header.encode())?;
-        Ok(Self { file, number: params.number, compression: params.compression, count: 0, bytes: 0 })
+        Ok(Self { file, sum, number: params.number, compression: params.compression, count: 0, bytes: 0 })
     }
 
     /// Appends a record, and returns the reference to it.
@@ -140,6 +157,7 @@ impl BlobFileWriter {
             total_blob_count: self.count,
             total_blob_bytes: self.bytes,
             ..BlobFileAddition::default()
-        })
+        }
+        .with_checksum(self.sum.finish()))
     }
 }

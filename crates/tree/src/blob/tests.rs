@@ -363,7 +363,8 @@ impl KeepFiles for KeepsAll {
 fn no_place_in_a_file_is_given_twice() {
     let file_system: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
     file_system.create_dir_all(Path::new("/db")).unwrap();
-    let place = DirectPlace { file_system, directory: "/db".into(), column_family_id: 0, keeper: Arc::new(KeepsAll) };
+    let keeper = Arc::new(KeepsAll);
+    let place = DirectPlace { file_system, directory: "/db".into(), column_family_id: 0, keeper, checksums: None };
     let blobs = DirectBlobs::new(place);
     let settings = ColumnFamilySettings::default();
     let how = DirectOptions { settings: &settings, bytes_per_sync: 0, warmed: None, partition: 0 };

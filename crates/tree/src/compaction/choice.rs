@@ -138,7 +138,7 @@ impl CompactionChoice {
     /// True for a merge into the last of several levels, which is long and which writers seldom wait for.
     #[must_use]
     pub fn merges_into_last_level(&self) -> bool {
-        let last = self.version.num_levels() - 1;
+        let last = self.version.num_compacted_levels() - 1;
         self.kind == CompactionKind::Merge && last > 0 && self.output_level == last
     }
 

@@ -6,6 +6,7 @@ use crate::read::pinned::PinValue;
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::types::SequenceNumber;
 use ferrock_base::{Result, SeekTarget};
+use ferrock_statistics::{PerfMetric, PerfRecorder, PerfTimer};
 use ferrock_table::{NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanEstimate, ScanMachine, ScanRead};
 use ferrock_vfs::{PendingRead, ReadBuffer};
 use std::sync::Arc;
@@ -19,6 +20,18 @@ pub enum ChildIterator<M, L: LevelSource> {
     Table(SourceIterator<L::Iter>),
     /// Tables that do not overlap: a level, or a single table that is opened only when it is needed.
     Level(LevelIterator<L>),
+}
+
+const MEMTABLE_SEEK: PerfMetric = PerfMetric::SeekOnMemtableTime;
+
+/// Counts a seek of a memtable.
+#[inline]
+fn time_memtable_seek() -> PerfTimer {
+    let perf = PerfRecorder::of_thread();
+    if let Some(perf) = perf {
+        perf.add(PerfMetric::SeekOnMemtableCount, 1);
+    }
+    PerfTimer::of(perf, MEMTABLE_SEEK)
 }
 
 macro_rules! each {
@@ -77,6 +90,8 @@ impl<M: InternalIterator, L: LevelSource> InternalIterator for ChildIterator<M, 
 impl<M: InternalIterator + Clone, L: LevelSource> ScanMachine for ChildIterator<M, L> {
     #[inline]
     fn place(&mut self, target: SeekTarget<'_>, may_read: bool) {
+        let _timer =
+            if let Self::MemTable(_) = self { time_memtable_seek() } else { PerfTimer::of(None, MEMTABLE_SEEK) };
         each!(self, child => child.place(target, may_read));
     }
     #[inline]

@@ -20,7 +20,7 @@ mod pause_state;
 mod pausing;
 mod rest;
 
-pub use self::deleted_runs::ScanMemory;
+pub use self::deleted_runs::{Hidden, IterWork, ScanMemory};
 use self::deleted_runs::{Passed, Walk};
 use self::pause_state::{InMemoryOnly, Pausing, Search, Stop};
 use super::limit::RowLimit;
@@ -37,6 +37,7 @@ use ferrock_base::merge::MergeOperator;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
 use ferrock_base::{Error, ErrorKind, Result, SeekTarget};
+use ferrock_statistics::{PerfMetric, PerfRecorder, PerfTimer};
 use ferrock_table::{LimitReads, ScanBounds};
 use std::ops::Range;
 use std::sync::Arc;
@@ -261,7 +262,9 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             return;
         }
         self.restart(None);
+        let timer = PerfTimer::begin(PerfMetric::SeekInternalSeekTime);
         self.inner.seek_to_first();
+        drop(timer);
         self.find_forward(false);
         self.adopt_prefix();
     }
@@ -269,6 +272,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     /// Goes to the last key.
     pub fn seek_to_last(&mut self) {
         self.restart(None);
+        let timer = PerfTimer::begin(PerfMetric::SeekInternalSeekTime);
         match self.options.upper_bound.take() {
             Some(upper) => {
                 self.seek_inner_before(&upper);
@@ -276,6 +280,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             }
             None => self.inner.seek_to_last(),
         }
+        drop(timer);
         self.find_last();
         self.adopt_prefix();
     }
@@ -294,7 +299,9 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             return;
         }
         self.restart(prefix);
+        let timer = PerfTimer::begin(PerfMetric::SeekInternalSeekTime);
         self.inner.place(SeekTarget::AtOrAfter(&self.target));
+        drop(timer);
         if !self.take_plain_put::<false>() {
             self.find_forward(false);
         }
@@ -304,6 +311,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     pub fn seek_for_prev(&mut self, target: &[u8]) {
         let prefix = self.prefix_of(target);
         self.restart(prefix);
+        let timer = PerfTimer::begin(PerfMetric::SeekInternalSeekTime);
         if self.is_beyond_upper(target)
             && let Some(upper) = self.options.upper_bound.take()
         {
@@ -314,6 +322,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             append_internal_key(&mut self.target, target, SequenceNumber(0), ValueType::FOR_SEEK_FOR_PREV);
             self.inner.seek_for_prev(&self.target);
         }
+        drop(timer);
         self.find_backward();
     }
 
@@ -535,6 +544,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     }
 
     fn find_forward_from(&mut self, search: Search) {
+        let _timer = PerfTimer::begin(PerfMetric::FindNextUserEntryTime);
         let mut walk = Walk::default();
         if let Some(value_type) = self.search_forward(search, &mut walk) {
             self.end_walk(&mut walk);
@@ -563,10 +573,12 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             let (sequence, value_type) = (parsed.sequence, parsed.value_type);
             let same_key = (skipping || skipped > 0) && self.is_saved_key(parsed.user_key);
             if (skipping && same_key) || !self.options.view.sees(sequence) {
+                let mut why = Hidden::Older;
                 if !self.options.view.sees(sequence) {
                     self.end_walk(walk);
+                    why = Hidden::Recent;
                 }
-                self.note_passed(walk);
+                self.note_passed(walk, why);
                 hidden += 1;
                 if self.gives_up_after(hidden) {
                     return None;
@@ -580,9 +592,11 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
                     self.inner.next();
                 } else if skipping {
                     skipped = 0;
+                    self.passed.work.reseeks += 1;
                     self.seek_behind_saved_key();
                 } else if sequence > self.options.view.newest() {
                     skipped = 0;
+                    self.passed.work.reseeks += 1;
                     self.seek_saved_key();
                 } else {
                     // The view hides a version behind the one that a seek finds.
@@ -595,7 +609,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
                 return Some(value_type);
             }
             covered = if deleted_by_range { covered + 1 } else { 0 };
-            self.note_passed(walk);
+            self.note_passed(walk, Hidden::Deleted);
             hidden += 1;
             if self.gives_up_after(hidden) {
                 return None;
@@ -748,6 +762,9 @@ fn merge_operands(
     operands: &[Vec<u8>],
     out: &mut Vec<u8>,
 ) -> Result<()> {
+    if let Some(perf) = PerfRecorder::of_thread() {
+        perf.add(PerfMetric::InternalMergeCount, operands.len() as u64);
+    }
     let operands: Vec<&[u8]> = operands.iter().map(Vec::as_slice).collect();
     full_merge(options.merge_operator.as_deref(), key, base, &operands, out)
 }

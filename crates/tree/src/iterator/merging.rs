@@ -23,6 +23,7 @@ use ferrock_base::internal_key::user_key;
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::types::SequenceNumber;
 use ferrock_base::{Error, Result, SeekTarget};
+use ferrock_statistics::{PerfMetric, PerfRecorder};
 use ferrock_table::{PlannedRead, ScanBounds};
 use ferrock_vfs::ReadBuffer;
 use std::cmp::Ordering;
@@ -226,6 +227,9 @@ impl<I: TombstoneIterator> MergingIterator<I> {
             }
         }
         let moved = !leaping.is_empty();
+        if let Some(perf) = PerfRecorder::of_thread().filter(|_| moved) {
+            perf.add(PerfMetric::InternalRangeDelReseekCount, leaping.len() as u64);
+        }
         self.scratch = target;
         if moved {
             self.rebuild();

@@ -24,7 +24,7 @@ pub mod source;
 pub mod tables;
 
 pub use child::ChildIterator;
-pub use db_iter::{DbIterator, DbIteratorOptions, ScanMemory};
+pub use db_iter::{DbIterator, DbIteratorOptions, Hidden, IterWork, ScanMemory};
 pub use level::{LevelIterator, LevelSource, OpenedTable};
 pub use merging::MergingIterator;
 pub use range_tombstones::RangeTombstoneSource;

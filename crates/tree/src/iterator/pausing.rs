@@ -30,6 +30,7 @@ use super::pause_state::Placing;
 use super::read_set::ReadSet;
 use super::source::TombstoneIterator;
 use ferrock_base::{Error, ErrorKind, OwnedSeekTarget, SeekTarget};
+use ferrock_statistics::{PerfMetric, PerfRecorder, PerfTimer};
 
 /// After so many rounds the children of a merge that blocks read for themselves: blocks without entries require one
 /// more round, damaged blocks any number.
@@ -106,11 +107,17 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         self.direction = if target.is_backward() { Direction::Backward } else { Direction::Forward };
         self.deferred.clear();
         self.pausing.clear();
+        let perf = PerfRecorder::of_thread();
+        if let Some(perf) = perf {
+            perf.add(PerfMetric::SeekChildSeekCount, self.children.len() as u64);
+        }
+        let timer = PerfTimer::of(perf, PerfMetric::SeekChildSeekTime);
         if let [child] = &mut self.children[..]
             && !self.pausing.is_on
             && !self.deferred.has_limit()
         {
             child.place(target, true);
+            drop(timer);
             return self.rebuild();
         }
         let mut are_placed = true;
@@ -123,7 +130,11 @@ impl<I: TombstoneIterator> MergingIterator<I> {
                 Some(Placing { target: OwnedSeekTarget::new(target), winner: None, bounds: Vec::new() });
             are_placed = self.place_rest();
         }
+        drop(timer);
         if are_placed {
+            let is_backward = self.direction == Direction::Backward;
+            let metric = if is_backward { PerfMetric::SeekMaxHeapTime } else { PerfMetric::SeekMinHeapTime };
+            let _timer = PerfTimer::of(perf, metric);
             self.rebuild();
         }
     }

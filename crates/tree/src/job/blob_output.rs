@@ -19,7 +19,7 @@ use ferrock_format::blob_index::BlobReference;
 use ferrock_format::file_name;
 use ferrock_format::version_edit::BlobFileAddition;
 use ferrock_options::PrepopulateBlobCache;
-use ferrock_vfs::WritableOptions;
+use ferrock_vfs::{IoKind, WritableOptions};
 
 /// Writes the blob files of a job.
 pub(super) struct BlobOutput<'a> {
@@ -41,7 +41,8 @@ impl<'a> BlobOutput<'a> {
         if !settings.enable_blob_files || plan.level < starting_level {
             return Ok(None);
         }
-        let encoder = BlobEncoder::new(settings.blob_compression_type, &settings.blob_compression_opts.0)?;
+        let encoder = BlobEncoder::new(settings.blob_compression_type, &settings.blob_compression_opts.0)?
+            .counting(plan.context.db.components.statistics.clone());
         let warms = match settings.prepopulate_blob_cache {
             PrepopulateBlobCache::Disable => false,
             PrepopulateBlobCache::FlushOnly => plan.reason == TableFileCreationReason::Flush,
@@ -90,8 +91,9 @@ impl<'a> BlobOutput<'a> {
             column_family_id: context.family.id,
             compression: context.family.options.settings.blob_compression_type,
             options: self.options,
-            rate_limiter: context.db.components.rate_limiter.clone(),
+            rate_limiter: context.rate_limiter(IoKind::Write),
             priority: self.plan.io_priority(self.env),
+            checksums: context.db.components.file_checksum_gen_factory.as_ref(),
         };
         BlobFileWriter::create(&*context.file_system, params)
     }
@@ -103,7 +105,7 @@ impl<'a> BlobOutput<'a> {
         let file = open.finish(&*context.file_system, context.family.id)?;
         let path = context.family.blob_directory.join(file_name::blob(file.number));
         let (count, bytes) = (file.total_blob_count, file.total_blob_bytes);
-        self.told.end(Ok(FileWritten::Blob { count, bytes }));
+        self.told.end(Ok(FileWritten::Blob { count, bytes, checksum: file.checksum() }));
         self.env.note_output(path, BlobFileMetadata::new(file.clone()).file_size_bytes())?;
         Ok(Some(file))
     }

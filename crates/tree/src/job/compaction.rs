@@ -21,6 +21,7 @@ use crate::compaction::iterator::{
     CompactionIterator, CompactionIteratorOptions, CompactionRangeTombstones, DeeperLevels, DroppedEntries,
     Grandparent, OutputSplitter, RequiredEdges, SnapshotStripes, TombstoneFates,
 };
+use crate::counted_callbacks::counted_merges;
 use crate::iterator::tables::{Child, table_level_iterator_for_job};
 use crate::iterator::{ChildIterator, MergingIterator, RangeTombstoneSource, SourceIterator};
 use crate::table_cache::TableCache;
@@ -130,7 +131,8 @@ impl CompactionJob<'_> {
             0 => self.context.db.max_subcompactions,
             most => most,
         };
-        let parts = parts_of(choice, self.within.as_ref(), &family.table_cache, most as usize)?;
+        let style = family.options.compaction_style;
+        let parts = parts_of(choice, self.within.as_ref(), style, &family.table_cache, most as usize)?;
         let done: Vec<OnceLock<PartOutput>> = parts.iter().map(|_| OnceLock::new()).collect();
         let has_failed = AtomicBool::new(false);
         let env = Stoppable { env, is_stopped: &has_failed };
@@ -173,7 +175,7 @@ impl CompactionJob<'_> {
                 }
                 _ => Ok(()),
             })
-            .and_then(|()| verify(family, &output, TableFileCreationReason::Compaction, plan.io_priority(&env)));
+            .and_then(|()| verify(self.context, &output, TableFileCreationReason::Compaction, plan.io_priority(&env)));
         match checked {
             Ok(()) => Ok(output),
             Err(error) => {
@@ -212,8 +214,7 @@ impl CompactionJob<'_> {
         let mut input = CompactionIterator::new(merged, tombstones, deeper, options);
         input.seek_to_first();
         let TombstoneFates { surviving, obsolete } = input.tombstone_fates();
-        let clip = |tombstones| part.clip(family.comparator.user(), tombstones);
-        let (surviving, obsolete) = (clip(surviving), clip(obsolete).len() as u64);
+        let surviving = part.clip(family.comparator.user(), surviving);
         let Written { result, is_out_of_limits, output } = match &choice.proximal {
             Some(proximal) => {
                 let streams = Streams { env, plan, factory, proximal };
@@ -245,7 +246,7 @@ impl CompactionJob<'_> {
         };
         Ok(CompactionIteratorOptions {
             stripes: SnapshotStripes::new(self.context.snapshots.clone()),
-            merge_operator: family.options.merge_operator.clone(),
+            merge_operator: counted_merges(family.options.merge_operator.as_ref(), family.table_cache.statistics()),
             blobs: self.context.blobs.clone().map(|blobs| -> Arc<dyn FetchBlob> { blobs }),
             compaction_filter: filter_of(
                 family,
@@ -342,7 +343,7 @@ impl CompactionJob<'_> {
         let mut opened = Inputs { children: Vec::new(), tombstones: Vec::new() };
         for inputs in &self.choice.inputs {
             for file in &inputs.files {
-                let table = family.table_cache.get_for_job(file)?;
+                let table = family.table_cache.get_for_compaction(file)?;
                 if let Some(fragments) = table.range_tombstones() {
                     let fragments = Arc::clone(fragments);
                     opened.tombstones.push(RangeTombstoneSource::truncated(fragments, &file.smallest, &file.largest));
@@ -493,7 +494,9 @@ impl DeeperLevels for DeeperInVersion {
 
 /// Entries that the inputs hold, without range tombstones; `None` where a table does not say.
 pub(super) fn held_entries(tables: &TableCache, choice: &CompactionChoice) -> Result<Option<u64>> {
-    choice.input_files().try_fold(Some(0), |sum, (_, file)| Ok(entries_with(sum, &tables.get_for_job(file)?)))
+    choice
+        .input_files()
+        .try_fold(Some(0), |sum, (_, file)| Ok(entries_with(sum, &tables.get_for_job(file, IoActivity::Compaction)?)))
 }
 
 fn entries_with(sum: Option<u64>, table: &Table) -> Option<u64> {

@@ -2,18 +2,19 @@
 //!
 //! The copy has the table's entries, properties and unique id, and a number of its own. Nothing of it is decoded, so
 //! damage in the source is found where it is read, not here; a source that has not the size that the MANIFEST says is
-//! refused.
+//! refused, and one of another checksum, where the database makes checksums of files.
 
 use super::events::{FileTold, FileWritten, stats_of_output};
 use super::{JobContext, JobEnv, JobOutput, WrittenFiles};
 use crate::compaction::choice::CompactionChoice;
 use crate::version::FileMetadata;
 use ferrock_base::compaction_filter::TableFileCreationReason;
+use ferrock_base::file_checksum::{FileChecksum, generator_for};
 use ferrock_base::{Error, FileNumber, Result, Temperature};
 use ferrock_format::file_name;
 use ferrock_format::version_edit::NewFile;
 use ferrock_options::CompactionJobStats;
-use ferrock_vfs::{IoKind, IoPriority, SequentialOptions, WritableOptions, WritePurpose, thread_cpu_ns};
+use ferrock_vfs::{IoKind, IoPriority, SequentialOptions, WritableOptions, WritePurpose, summed, thread_cpu_ns};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -50,6 +51,7 @@ pub(super) fn copy_inputs(context: &JobContext, choice: &CompactionChoice, env: 
                 output.properties.insert(number, Arc::clone(&properties));
                 told.end(Ok(FileWritten::Table {
                     size_bytes: copied.size_bytes,
+                    checksum: copied.checksum.clone(),
                     properties,
                     smallest_seqno: copied.smallest_seqno,
                     largest_seqno: copied.largest_seqno,
@@ -98,10 +100,12 @@ fn copy(
         ..WritableOptions::for_purpose(WritePurpose::Table)
     };
     let mut from = context.file_system.open_sequential(&source, &SequentialOptions::default())?;
-    let mut to = context.file_system.create_writable(&target, &options)?;
+    let checksums = context.db.components.file_checksum_gen_factory.as_ref();
+    let to = context.file_system.create_writable(&target, &options)?;
+    let (mut to, sum) = summed(to, generator_for(checksums, &target));
     let priority = if env.are_writers_stalled() { IoPriority::High } else { IoPriority::Low };
-    to.set_rate_limiter(context.db.components.rate_limiter.clone(), priority);
-    let reads = context.db.components.rate_limiter.as_ref().filter(|limiter| limiter.limits(IoKind::Read));
+    to.set_rate_limiter(context.rate_limiter(IoKind::Write), priority);
+    let reads = context.rate_limiter(IoKind::Read);
     let wanted = context.family.options.compaction_options_fifo.trivial_copy_buffer_size;
     let wanted = wanted.clamp(LEAST_BUFFER_BYTES, MOST_BUFFER_BYTES);
     let mut buffer = vec![0; usize::try_from(wanted).unwrap_or(4 << 10)];
@@ -112,7 +116,7 @@ fn copy(
         if read == 0 {
             break;
         }
-        if let Some(limiter) = reads {
+        if let Some(limiter) = &reads {
             limiter.request(read as u64, priority);
         }
         to.append(&buffer[..read])?;
@@ -130,12 +134,28 @@ fn copy(
         number,
         path_id: choice.output_path_id,
         temperature,
+        checksum: checksum_of_copy(file, sum.finish(), &source)?,
         needs_compaction: false,
         // Its own: copies of files that overlap have to be in the order of these.
         epoch_number: file.epoch_number.or(Some(context.epoch_number)),
         file_creation_time_secs: context.clock.unix_seconds(),
         ..file.recorded().clone()
     })
+}
+
+/// The checksum of a copy, which is that of its source where both were made by one function.
+///
+/// # Errors
+/// `Corruption` when the source is not what was written.
+fn checksum_of_copy(file: &FileMetadata, copied: Option<FileChecksum>, source: &Path) -> Result<Option<FileChecksum>> {
+    let recorded = file.recorded_checksum();
+    match (&recorded, &copied) {
+        (Some(recorded), Some(copied)) if recorded.function_name == copied.function_name && recorded != copied => {
+            let what = format!("the table has the checksum {copied}, the MANIFEST says {recorded}");
+            Err(Error::corruption(what).in_file(source))
+        }
+        _ => Ok(copied.or(recorded)),
+    }
 }
 
 /// The table under its name, or the one that LevelDB gave tables.

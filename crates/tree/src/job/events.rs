@@ -4,6 +4,7 @@ use super::JobOutput;
 use crate::compaction::choice::CompactionChoice;
 use crate::compaction::iterator::DroppedEntries;
 use ferrock_base::compaction_filter::TableFileCreationReason;
+use ferrock_base::file_checksum::FileChecksum;
 use ferrock_base::internal_key::user_key;
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::properties::TableProperties;
@@ -36,6 +37,8 @@ pub enum FileWritten {
     Table {
         /// Its bytes.
         size_bytes: u64,
+        /// The checksum of the file, if it has one.
+        checksum: Option<FileChecksum>,
         /// Its properties.
         properties: Arc<TableProperties>,
         /// The smallest sequence number in it.
@@ -51,6 +54,8 @@ pub enum FileWritten {
         count: u64,
         /// Their bytes, with their keys and headers.
         bytes: u64,
+        /// The checksum of the file, if it has one.
+        checksum: Option<FileChecksum>,
     },
 }
 

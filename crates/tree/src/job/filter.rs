@@ -8,6 +8,7 @@
 //! RocksDB never asks a `compaction_filter` about tables of memtables; one that does not want them is none here.
 
 use super::FamilyContext;
+use crate::counted_callbacks::counted_filter;
 use ferrock_base::Result;
 use ferrock_base::compaction_filter::{
     CompactionFilter, CompactionFilterFactory, FilterContext, FilterFactoryContext, TableFileCreationReason,
@@ -27,11 +28,11 @@ pub(super) fn filter_of(
     is_full: bool,
     entries: FilterContext,
 ) -> Result<Option<JobFilter>> {
-    let options = &family.options;
+    let (options, statistics) = (&family.options, family.table_cache.statistics());
     if let Some(filter) = &options.compaction_filter {
         let is_wanted = filter.should_filter_table_file_creation(reason);
         if is_wanted || reason == TableFileCreationReason::Compaction {
-            return Ok(is_wanted.then(|| (Arc::clone(filter), entries)));
+            return Ok(is_wanted.then(|| (counted_filter(Arc::clone(filter), statistics), entries)));
         }
     }
     let wants = |factory: &&Arc<dyn CompactionFilterFactory>| factory.should_filter_table_file_creation(reason);
@@ -43,5 +44,5 @@ pub(super) fn filter_of(
         input_level: (reason == TableFileCreationReason::Compaction).then_some(entries.input_level),
         reason,
     })?;
-    Ok(made.map(|filter| (filter, entries)))
+    Ok(made.map(|filter| (counted_filter(filter, statistics), entries)))
 }

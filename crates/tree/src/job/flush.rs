@@ -11,6 +11,7 @@ use crate::compaction::iterator::{
     CompactionIterator, CompactionIteratorOptions, CompactionRangeTombstones, OutputSplitter, SnapshotStripes,
     UnknownDeeper,
 };
+use crate::counted_callbacks::counted_merges;
 use crate::iterator::tables::Child;
 use crate::iterator::{ChildIterator, MergingIterator, RangeTombstoneSource, SourceIterator};
 use ferrock_base::Result;
@@ -78,7 +79,7 @@ impl FlushJob<'_> {
         let read = input.dropped().input_entries;
         let checked = written
             .and_then(|()| check_entries(family, "flush", "memtables", read, held))
-            .and_then(|()| verify(family, &output, self.reason, plan.io_priority(env)));
+            .and_then(|()| verify(self.context, &output, self.reason, plan.io_priority(env)));
         match checked {
             Ok(()) => Ok(output),
             Err(error) => {
@@ -105,7 +106,7 @@ impl FlushJob<'_> {
         };
         let options = CompactionIteratorOptions {
             stripes: SnapshotStripes::new(self.context.snapshots.clone()),
-            merge_operator: family.options.merge_operator.clone(),
+            merge_operator: counted_merges(family.options.merge_operator.as_ref(), family.table_cache.statistics()),
             // Logs may hold references to values that were written directly to blob files.
             blobs: self.context.blobs.clone().map(|blobs| -> Arc<dyn FetchBlob> { blobs }),
             compaction_filter: filter_of(family, self.reason, false, filter_context)?,

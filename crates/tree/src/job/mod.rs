@@ -48,13 +48,14 @@ use ferrock_options::{ColumnFamilyOptions, CompactionJobStats, DbOptions};
 use ferrock_table::adaptive::HashIndexChoice;
 use ferrock_table::options::TableFactory;
 use ferrock_table::{CopiedBlocks, FailedCollector, TableBlockCache};
-use ferrock_vfs::FileSystem;
+use ferrock_vfs::{FileSystem, IoKind, RateLimiter};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::blob::{BlobCache, BlobFlow, OwnedBlobView};
+use crate::counted_callbacks::counted_limiter;
 use verify::EntriesDigest;
 
 /// Services that a job needs from its caller.
@@ -146,6 +147,14 @@ pub struct JobContext {
     /// Outputs of compactions store blocks as the inputs do where they are equal. False is for tests, which compare: it
     /// makes the same tables.
     pub copies_blocks: bool,
+}
+
+impl JobContext {
+    /// What limits reads, or writes, of the job, if anything does.
+    pub(crate) fn rate_limiter(&self, kind: IoKind) -> Option<Arc<dyn RateLimiter>> {
+        let components = &self.db.components;
+        counted_limiter(components.rate_limiter.as_ref(), components.statistics.as_ref(), &self.clock, kind)
+    }
 }
 
 /// The column family that a job works for.

@@ -14,6 +14,7 @@ use crate::compaction::iterator::{
     CompactionIterator, DeeperLevels, OutputSize, OutputSplitter, Precision, boundary_between, output_contents,
 };
 use ferrock_base::byte_text::to_bytes;
+use ferrock_base::file_checksum;
 use ferrock_base::internal_key::{make_internal_key, sequence, trailer};
 use ferrock_base::range_tombstone::RangeTombstone;
 use ferrock_base::table_properties_collector::CollectorContext;
@@ -26,6 +27,7 @@ use ferrock_format::version_edit::NewFile;
 use ferrock_table::adaptive::HASH_INDEX_PROPERTY;
 use ferrock_table::options::{DataBlockIndexType, TableFactory};
 use ferrock_table::{Charging, TableBuilder, TableBuilderParams};
+use ferrock_vfs::{FileSum, IoKind, summed};
 use std::sync::Arc;
 
 /// What the contexts and buffers of compressors take for one table, for a memory budget: those of ZSTD at its default
@@ -38,6 +40,7 @@ const ENTRY_BYTES: u64 = 64;
 struct OpenOutput {
     number: FileNumber,
     builder: TableBuilder,
+    sum: FileSum,
     first: Vec<u8>,
     last: Vec<u8>,
     smallest_sequence: SequenceNumber,
@@ -257,13 +260,16 @@ impl<'a> TableOutput<'a> {
         let path = self.plan.directory().join(file_name::table(number));
         self.told.begin(path.clone());
         let mut file = context.file_system.create_writable(&path, &self.plan.writable_options())?;
-        file.set_rate_limiter(context.db.components.rate_limiter.clone(), self.plan.io_priority(self.env));
+        file.set_rate_limiter(context.rate_limiter(IoKind::Write), self.plan.io_priority(self.env));
+        let checksums = context.db.components.file_checksum_gen_factory.as_ref();
+        let (file, sum) = summed(file, file_checksum::generator_for(checksums, &path));
         let params = self.builder_params(number);
         let builder = TableBuilder::new(self.factory, params, file)?;
         let budget = context.db.components.memory_budget.as_ref();
         let mut open = Box::new(OpenOutput {
             number,
             builder,
+            sum,
             first: Vec::new(),
             last: Vec::new(),
             smallest_sequence: SequenceNumber(u64::MAX),
@@ -351,8 +357,10 @@ impl<'a> TableOutput<'a> {
             self.env.note_failed_collector(&plan.context.family.name, open.number, failed);
         }
         let properties = Arc::clone(&summary.properties);
+        let checksum = open.sum.finish();
         self.told.end(Ok(FileWritten::Table {
             size_bytes: summary.file_size,
+            checksum: checksum.clone(),
             properties,
             smallest_seqno: open.smallest_sequence,
             largest_seqno: open.largest_sequence,
@@ -375,6 +383,7 @@ impl<'a> TableOutput<'a> {
             unique_id: manifest_unique_id(summary.unique_id),
             epoch_number: Some(plan.context.epoch_number),
             tail_size_bytes: summary.tail_size,
+            checksum,
             temperature: plan.temperature(),
             needs_compaction: summary.needs_compaction,
             ..NewFile::default()

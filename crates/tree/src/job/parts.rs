@@ -13,6 +13,8 @@ use crate::table_cache::TableCache;
 use ferrock_base::Result;
 use ferrock_base::comparator::Comparator;
 use ferrock_base::range_tombstone::RangeTombstone;
+use ferrock_options::CompactionStyle;
+use ferrock_vfs::IoActivity;
 
 /// Anchors of a file: enough to cut it into so many parts evenly.
 const ANCHORS_PER_FILE: usize = 128;
@@ -54,19 +56,15 @@ impl KeyPart {
 pub(super) fn parts_of(
     choice: &CompactionChoice,
     within: Option<&KeyPart>,
+    style: CompactionStyle,
     tables: &TableCache,
     most: usize,
 ) -> Result<Vec<KeyPart>> {
     if let Some(within) = within {
         return Ok(vec![within.clone()]);
     }
-    let is_large = matches!(
-        choice.reason,
-        CompactionReason::ManualCompaction
-            | CompactionReason::UniversalSizeAmplification
-            | CompactionReason::UniversalSizeRatio
-            | CompactionReason::UniversalSortedRunNum
-    );
+    // Of sorted runs whatever the reason: one run may have all there is.
+    let is_large = choice.reason == CompactionReason::ManualCompaction || style == CompactionStyle::Universal;
     let may_split = choice.kind == CompactionKind::Merge && choice.output_level > 0;
     // As in RocksDB: a level's own compactions are small, but for those of round robin; those out of level 0 hold
     // writers up.
@@ -76,7 +74,7 @@ pub(super) fn parts_of(
     }
     let mut anchors = Vec::new();
     for (_, file) in choice.input_files() {
-        let table = tables.get_for_job(file)?;
+        let table = tables.get_for_job(file, IoActivity::Compaction)?;
         // A plain table has no blocks to tell where its bytes are.
         match table.as_block() {
             Some(table) => anchors.extend(table.anchors(ANCHORS_PER_FILE)?),

@@ -116,6 +116,7 @@ impl World {
             cache_usage: Default::default(),
             bloom_locality: 0,
             file_options: RandomAccessOptions::default(),
+            are_compactions_direct: false,
             verify_unique_id: true,
             open_tables: Arc::new(OpenTables::new(-1, None)),
             read_limiter: None,

@@ -5,26 +5,29 @@
 //! | the table is opened: footer, metaindex, properties, top of index and filter | always |
 //! | the checksum of every block is compared | `verify_output_flags` has bits 0 and 10; compactions only |
 //! | every entry is read; their digest is compared with that of what was added | `paranoid_file_checks`, or bits 1 and 10 of compactions |
+//! | the checksum of the whole file is compared with that of the bytes that were appended | bits 2 and 10; compactions only, with `file_checksum_gen_factory` |
 //! | the blocks go into the cache | `prepopulate_block_cache` |
 //!
 //! The digest sees what checksums cannot: an entry that was changed, lost or doubled before its block was made. The
-//! bits are those of RocksDB's `VerifyOutputFlags`. Bit 2 asks for checksums of whole files, which need
-//! `file_checksum_gen_factory`; bit 11 is about compactions by another process, whose tables
-//! [`import`](super::remote::import) looks at.
+//! bits are those of RocksDB's `VerifyOutputFlags`. Bit 11 is about compactions by another process, whose tables
+//! [`import`](super::remote::import) looks at, and whose checksums of files it always compares.
 
-use super::{FamilyContext, JobOutput};
+use super::{JobContext, JobOutput};
 use crate::version::FileMetadata;
 use ferrock_base::compaction_filter::TableFileCreationReason;
+use ferrock_base::file_checksum::{FileChecksum, generator_of};
 use ferrock_base::hash::hash128;
 use ferrock_base::{Error, ErrorKind, InternalIterator, Result};
 use ferrock_format::version_edit::NewFile;
 use ferrock_options::ColumnFamilyOptions;
 use ferrock_table::options::PrepopulateBlockCache;
 use ferrock_table::{Table, TableReadOptions};
-use ferrock_vfs::{IoActivity, IoPriority};
+use ferrock_vfs::{IoActivity, IoPriority, sum_of_file};
+use std::path::Path;
 
 const BLOCK_CHECKSUMS: u32 = 1 << 0;
 const ITERATION: u32 = 1 << 1;
+const FILE_CHECKSUM: u32 = 1 << 2;
 const LOCAL_COMPACTIONS: u32 = 1 << 10;
 const REMOTE_COMPACTIONS: u32 = 1 << 11;
 
@@ -69,6 +72,7 @@ impl EntriesDigest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Verification {
     checksums: bool,
+    file_checksum: bool,
     pub(super) entries: bool,
     fills_cache: bool,
 }
@@ -81,6 +85,7 @@ impl Verification {
         };
         Self {
             checksums: asked(BLOCK_CHECKSUMS),
+            file_checksum: asked(FILE_CHECKSUM),
             entries: options.paranoid_file_checks || asked(ITERATION),
             fills_cache: match options.table.prepopulate_block_cache {
                 PrepopulateBlockCache::Disable => false,
@@ -100,6 +105,7 @@ impl Verification {
         };
         Self {
             checksums: asked(BLOCK_CHECKSUMS),
+            file_checksum: false,
             entries: options.paranoid_file_checks || asked(ITERATION),
             fills_cache: false,
         }
@@ -111,30 +117,33 @@ impl Verification {
 /// # Errors
 /// `Corruption`, with the file, for a table that is not what was written; the error of a read.
 pub(super) fn verify(
-    family: &FamilyContext,
+    context: &JobContext,
     output: &JobOutput,
     reason: TableFileCreationReason,
     priority: IoPriority,
 ) -> Result<()> {
-    let verification = Verification::of(&family.options, reason);
+    let verification = Verification::of(&context.family.options, reason);
     let activity = match reason {
         TableFileCreationReason::Flush => IoActivity::Flush,
         TableFileCreationReason::Compaction => IoActivity::Compaction,
         _ => IoActivity::Unknown,
     };
-    output.files.iter().try_for_each(|file| verify_file(family, output, file, verification, (priority, activity)))
+    output.files.iter().try_for_each(|file| verify_file(context, output, file, verification, (priority, activity)))
 }
 
 fn verify_file(
-    family: &FamilyContext,
+    context: &JobContext,
     output: &JobOutput,
     file: &NewFile,
     wanted: Verification,
     (priority, activity): (IoPriority, IoActivity),
 ) -> Result<()> {
-    let table = family.table_cache.open_uncharged(&FileMetadata::from(file.clone()), activity)?;
+    let table = context.family.table_cache.open_uncharged(&FileMetadata::from(file.clone()), activity)?;
     if wanted.checksums {
-        table.verify_checksums(READAHEAD_BYTES)?;
+        table.verify_checksums(READAHEAD_BYTES, activity)?;
+    }
+    if let Some(recorded) = file.recorded_checksum().filter(|_| wanted.file_checksum) {
+        check_file(context, table.file_path(), &recorded)?;
     }
     if wanted.entries {
         let added = output.digests.get(&file.number).copied().unwrap_or_default();
@@ -145,6 +154,18 @@ fn verify_file(
         Err(error) if error.kind() == ErrorKind::MemoryLimit => Ok(()),
         filled => filled,
     }
+}
+
+/// Compares the file with the checksum of what was appended to it.
+fn check_file(context: &JobContext, path: &Path, recorded: &FileChecksum) -> Result<()> {
+    let Some(factory) = &context.db.components.file_checksum_gen_factory else { return Ok(()) };
+    let generator = generator_of(factory, path, &recorded.function_name)?;
+    let found = sum_of_file(&*context.file_system, path, generator, &|_| Ok(()))?;
+    if found == *recorded {
+        return Ok(());
+    }
+    let what = format!("file checksum mismatch: {recorded} was written, {found} is read (verify_output_flags)");
+    Err(Error::corruption(what).in_file(path))
 }
 
 fn check_digest(table: &Table, added: EntriesDigest, found: EntriesDigest) -> Result<()> {

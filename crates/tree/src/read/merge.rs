@@ -4,6 +4,7 @@ use crate::blob::{BlobValue, FetchBlob};
 use ferrock_base::merge::MergeOperator;
 use ferrock_base::{Error, Result, ValueType};
 use ferrock_format::wide_column::{decode_entity, default_column, encode_entity};
+use ferrock_statistics::{PerfMetric, PerfTimer};
 use std::borrow::Cow;
 use std::ops::Deref;
 
@@ -36,7 +37,10 @@ fn run(
     out: &mut Vec<u8>,
 ) -> Result<()> {
     out.clear();
-    if operator.full_merge(key, existing, operands, out) {
+    let timer = PerfTimer::begin(PerfMetric::MergeOperatorTimeNanos);
+    let is_merged = operator.full_merge(key, existing, operands, out);
+    drop(timer);
+    if is_merged {
         return Ok(());
     }
     Err(Error::corruption(format!(

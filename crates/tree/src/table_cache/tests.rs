@@ -62,6 +62,7 @@ fn cache_of(file_system: Arc<dyn FileSystem>, paths: TablePaths, max_open_files:
         cache_usage: Default::default(),
         bloom_locality: 0,
         file_options: RandomAccessOptions::default(),
+        are_compactions_direct: false,
         verify_unique_id: true,
         open_tables: Arc::new(OpenTables::new(max_open_files, None)),
         read_limiter: None,

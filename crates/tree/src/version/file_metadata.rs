@@ -1,7 +1,7 @@
 //! The tree's metadata of one table file.
 //!
 //! A [`FileMetadata`] is made once, when the file enters a level, and shared by every [`Version`](super::Version) that
-//! holds the file there. The part that the MANIFEST records never changes; beside it live three things that belong to
+//! holds the file there. The part that the MANIFEST records never changes; beside it lives what belongs to
 //! the file and not to a version.
 //!
 //! ```text
@@ -9,14 +9,17 @@
 //! learned at open     entries, deletions, raw sizes, times of newest and oldest entries      set once
 //! running state       being compacted, marked, sampled reads                                 atomic
 //! open table          of tables that stay open: with max_open_files = -1                      set once
+//! covers              which of its range deletions may cover other tables                     shared when moved
 //! charged             the bytes of all this, where a memory budget counts them               set once
 //! ```
 //!
 //! `smallest` and `largest` are internal keys and part of the data: range tombstones count only within them, and a
 //! `largest` that is the exclusive end of a range tombstone does not include its user key.
 
+use super::Covers;
 use crate::kept_table::KeptTable;
 use ferrock_base::internal_key::user_key;
+use ferrock_base::range_tombstone::FragmentedRangeTombstones;
 use ferrock_cache::{Account, Held};
 use ferrock_format::version_edit::NewFile;
 use std::ops::Deref;
@@ -48,6 +51,7 @@ pub struct FileMetadata {
     /// 0 = not known yet, or the properties do not say.
     oldest_entry_by_secs: AtomicU64,
     open_table: OnceLock<KeptTable>,
+    covers: OnceLock<Arc<Covers>>,
     is_being_compacted: AtomicBool,
     is_marked: AtomicBool,
     collapsible_reads: AtomicU64,
@@ -78,6 +82,7 @@ impl FileMetadata {
             newest_key_time_secs: AtomicU64::new(self.newest_key_time_secs.load(Ordering::Relaxed)),
             oldest_entry_by_secs: AtomicU64::new(self.oldest_entry_by_secs.load(Ordering::Relaxed)),
             open_table: self.open_table.clone(),
+            covers: self.covers.clone(),
             is_being_compacted: AtomicBool::new(false),
             is_marked: AtomicBool::new(false),
             collapsible_reads: AtomicU64::new(0),
@@ -185,6 +190,18 @@ impl FileMetadata {
     /// Records what the table says of its oldest entry.
     pub fn set_oldest_entry_by_secs(&self, time: u64) {
         self.oldest_entry_by_secs.store(time, Ordering::Relaxed);
+    }
+
+    /// What its range tombstones cover; `None` before the table was opened for the first time, and of one without.
+    #[inline]
+    #[must_use]
+    pub fn covers(&self) -> Option<&Covers> {
+        self.covers.get().map(|covers| &**covers)
+    }
+
+    /// Records the range tombstones of the table, which was opened.
+    pub fn set_range_tombstones(&self, fragments: &Arc<FragmentedRangeTombstones>) {
+        self.covers.get_or_init(|| Arc::new(Covers::new(fragments))).reopened(fragments);
     }
 
     /// The place of the open table, for a table cache that keeps every table open.

@@ -15,6 +15,7 @@ pub mod blob_file;
 pub mod boundary;
 mod builder;
 mod consistency;
+mod covers;
 mod estimates;
 mod file_index;
 mod file_metadata;
@@ -22,17 +23,18 @@ mod level_targets;
 pub(crate) mod lookup;
 pub mod measuring;
 pub mod obsolete;
-mod overlap;
+pub(crate) mod overlap;
 #[allow(clippy::module_inception, reason = "the type Version gives both the folder and the file their name")]
 mod version;
 pub mod version_set;
 
 pub use blob_file::BlobFileMetadata;
 pub use builder::VersionBuilder;
+pub use covers::Covers;
 pub use file_metadata::{FileMetadata, FileStatistics};
 pub(crate) use level_targets::multiply;
 pub use lookup::{Candidates, UnaskedCandidates};
 pub use overlap::KeyNotBeyondLevel;
 pub(crate) use version::total_size_bytes;
 pub use version::{LevelFiles, ReleaseObserver, Version};
-pub use version_set::{FamilyToOpen, LogRelease, VersionSet};
+pub use version_set::{FamilyToOpen, LogRelease, ReadBack, VersionSet};

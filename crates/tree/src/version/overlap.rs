@@ -101,11 +101,16 @@ impl Version {
         (inside, cut)
     }
 
+    /// True for a level above one that is reserved: what is ingested behind must find all that hides it.
+    fn may_get_data_below(&self, level: usize) -> bool {
+        self.reserves_last_level() && level < self.num_compacted_levels()
+    }
+
     /// True when data of `range` may lie below `level`. For level 0, `is_oldest_in_level_0` says whether the sorted run
     /// asked about ends with the oldest file; files in any deeper level count then, overlapping or not.
     #[must_use]
     pub fn range_may_exist_below(&self, level: usize, range: &BoundaryRange, is_oldest_in_level_0: bool) -> bool {
-        if level == 0 && !is_oldest_in_level_0 {
+        if level == 0 && !is_oldest_in_level_0 || self.may_get_data_below(level) {
             return true;
         }
         (level + 1..self.num_levels()).any(|deeper| {
@@ -116,6 +121,9 @@ impl Version {
     /// True when some file of a level deeper than `level` overlaps the user keys `[begin, end)`.
     #[must_use]
     pub fn user_range_may_exist_below(&self, level: usize, begin: &[u8], end: &[u8]) -> bool {
+        if self.may_get_data_below(level) {
+            return true;
+        }
         let comparator = self.comparator().user();
         (level + 1..self.num_levels()).any(|deeper| {
             let files = self.level(deeper);
@@ -138,7 +146,7 @@ fn share_user_key(comparator: &Comparator, left: &FileMetadata, right: &FileMeta
 
 /// True when the file holds no user key from `key` on.
 #[inline]
-pub(super) fn ends_before(comparator: &Comparator, file: &FileMetadata, key: &[u8]) -> bool {
+pub(crate) fn ends_before(comparator: &Comparator, file: &FileMetadata, key: &[u8]) -> bool {
     match comparator.compare(file.largest_user_key(), key) {
         Ordering::Less => true,
         Ordering::Equal => file.largest_is_exclusive(),
@@ -183,7 +191,7 @@ impl KeyNotBeyondLevel {
         if self.is_bottommost {
             return true;
         }
-        if self.level == 0 {
+        if self.level == 0 || self.version.may_get_data_below(self.level) {
             return false;
         }
         let comparator = self.version.comparator().user();

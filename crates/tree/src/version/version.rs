@@ -48,6 +48,8 @@ pub struct Version {
     compact_cursors: Vec<Option<Vec<u8>>>,
     blob_files: Arc<BTreeMap<FileNumber, Arc<BlobFileMetadata>>>,
     targets: LevelTargets,
+    /// No compaction reads the last level, or writes there: it is for files that are ingested behind.
+    reserves_last_level: bool,
     observer: OnceLock<Arc<dyn ReleaseObserver>>,
 }
 
@@ -89,6 +91,7 @@ impl Version {
             level_largest_numbers.push(largest);
         }
         let targets = LevelTargets::new(settings, &level_sizes_bytes);
+        let reserves_last_level = settings.reserves_last_level() && levels.len() > 2;
         let base = base.map(|base| (&base.index, &*base.levels));
         let index = FileIndex::build(comparator.user(), &levels, base);
         Self {
@@ -100,6 +103,7 @@ impl Version {
             compact_cursors,
             blob_files,
             targets,
+            reserves_last_level,
             observer: OnceLock::new(),
         }
     }
@@ -134,6 +138,27 @@ impl Version {
     #[must_use]
     pub fn num_levels(&self) -> usize {
         self.levels.len()
+    }
+
+    /// True when the last level is for files that are ingested behind alone: whatever lies above it may have data below
+    /// it one day.
+    #[inline]
+    #[must_use]
+    pub fn reserves_last_level(&self) -> bool {
+        self.reserves_last_level
+    }
+
+    /// Levels that compactions work on: all, but for a last one that is reserved.
+    #[inline]
+    #[must_use]
+    pub fn num_compacted_levels(&self) -> usize {
+        self.levels.len() - usize::from(self.reserves_last_level)
+    }
+
+    /// The deepest level that has files and that compactions work on.
+    #[must_use]
+    pub fn deepest_compacted_level(&self) -> Option<usize> {
+        self.levels[..self.num_compacted_levels()].iter().rposition(|files| !files.is_empty())
     }
 
     /// Which files can hold a key.

@@ -29,7 +29,7 @@ pub use rule::{Fault, FaultRule, OperationKind, Trigger};
 
 use crate::counters::IoCounters;
 use crate::file::{FileLock, RandomAccessFile, SequentialFile, WritableFile};
-use crate::file_system::FileSystem;
+use crate::file_system::{FileEntry, FileSystem};
 use crate::options::{RandomAccessOptions, SequentialOptions, WritableOptions};
 use crate::ranges::ReadLayer;
 use crate::util::io_error;
@@ -239,6 +239,12 @@ impl FileSystem for FaultInjectionFileSystem {
         self.inner.children(dir)
     }
 
+    fn list_files(&self, dir: &Path) -> Result<Option<Vec<FileEntry>>> {
+        self.rules.check(OperationKind::List, "list files", &[dir])?;
+        let _descriptor = self.take_descriptor("list files", dir)?;
+        self.inner.list_files(dir)
+    }
+
     fn create_dir_all(&self, dir: &Path) -> Result<()> {
         self.rules.check(OperationKind::CreateDir, "create directory", &[dir])?;
         self.inner.create_dir_all(dir)
@@ -273,6 +279,10 @@ impl FileSystem for FaultInjectionFileSystem {
 
     fn read_layer(&self) -> Option<&ReadLayer> {
         self.inner.read_layer()
+    }
+
+    fn creates_whole_files(&self) -> bool {
+        self.inner.creates_whole_files()
     }
 
     fn counters(&self) -> &IoCounters {

@@ -56,6 +56,8 @@ pub enum IoActivity {
     DbIterator,
     /// The verification of a database's blocks.
     VerifyDbChecksum,
+    /// Tables that are opened with their database.
+    DbOpen,
 }
 
 /// Longest request unless a [`ReadContext`] says otherwise.

@@ -37,7 +37,7 @@ pub const KNOWN: &[(&str, &str)] = &[
     ("rocksdb.bloom.filter.full.positive", FILTERS),
     ("rocksdb.bloom.filter.full.true.positive", FILTERS),
     ("rocksdb.bloom.filter.prefix.checked", FILTERS),
-    ("rocksdb.bloom.filter.prefix.true.positive", NOT_COUNTED),
+    ("rocksdb.bloom.filter.prefix.true.positive", "of lookups alone; RocksDB counts those of scans, too"),
     ("rocksdb.bloom.filter.useful", FILTERS),
     ("rocksdb.compact.read.bytes", "the size of the inputs; RocksDB counts what it reads of them"),
     ("rocksdb.compact.write.bytes", PROPERTIES),

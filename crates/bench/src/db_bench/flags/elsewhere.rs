@@ -18,6 +18,7 @@ const MULTIPLE: &str = "one database with one column family is measured";
 const POOLS: &str = "there are no thread pools; max_background_jobs bounds what runs at once";
 const REPORTS: &str = "there are no reports while a benchmark runs";
 const SECONDARY: &str = "there are no secondary caches, and this program opens no secondary instances";
+const FOLLOWER: &str = "this program opens no followers: Db::open_as_follower and `ldb --leader_path` do";
 const SIMULATION: &str = "nothing is simulated";
 const TRACES: &str = "this program traces nothing: Db::start_trace and `ferrock replay` do";
 const TRANSACTIONS: &str = "there are no transactions yet";
@@ -43,7 +44,7 @@ pub(super) const REFUSED: &[Row] = &[
     refused("fs_uri", Text, "", "files are the machine's"),
     refused("expand_range_tombstones", Bool, "false", "no benchmark deletes ranges"),
     refused("expire_style", Text, "none", "the benchmark timeseries is not here"),
-    refused("file_checksum", Bool, "false", "checksums of whole files are not made yet"),
+    refused("file_checksum", Bool, "false", "no benchmark compares checksums of whole files"),
     refused("finish_after_writes", Bool, "false", "readwhilewriting ends with its readers"),
     refused("key_id_range", Integer, "100000", "the benchmark timeseries is not here"),
     refused("keyrange_num", Integer, "1", MIXGRAPH),
@@ -75,6 +76,8 @@ pub(super) const REFUSED: &[Row] = &[
     refused("secondary_cache_uri", Text, "", SECONDARY),
     refused("use_compressed_secondary_cache", Bool, "false", SECONDARY),
     refused("use_secondary_db", Bool, "false", SECONDARY),
+    refused("open_as_follower", Bool, "false", FOLLOWER),
+    refused("leader_path", Text, "", FOLLOWER),
     refused("seek_missing_prefix", Bool, "false", "seekrandom seeks keys of the database"),
     refused("show_table_properties", Bool, "false", "ask `ldb get_property rocksdb.aggregated-table-properties`"),
     refused("simcache_size", Integer, "-1", SIMULATION),

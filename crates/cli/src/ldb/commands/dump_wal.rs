@@ -17,9 +17,29 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 
+/// What is printed of a log.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Columns {
+    /// A line of titles first.
+    pub(super) header: bool,
+    pub(super) values: bool,
+    /// Transactions were written when they committed.
+    pub(super) is_committed: bool,
+}
+
 pub(super) fn run(request: &Request, out: &mut dyn Write) -> Result<()> {
     let path = request.get("walfile");
     let path = Path::new(path.ok_or_else(|| Failure::Usage("Argument --walfile must be specified.".to_owned()))?);
+    let columns = Columns {
+        header: request.is_set("header"),
+        values: request.is_set("print_value"),
+        is_committed: request.get("write_committed") != Some("false"),
+    };
+    print(path, columns, out)
+}
+
+/// Prints the records of a log.
+pub(super) fn print(path: &Path, columns: Columns, out: &mut dyn Write) -> Result<()> {
     let name = path.file_name().and_then(|name| name.to_str()).and_then(file_name::parse);
     let number = match name {
         Some(name) if name.kind == FileKind::Log => name.number,
@@ -27,14 +47,13 @@ pub(super) fn run(request: &Request, out: &mut dyn Write) -> Result<()> {
         _ => ferrock::FileNumber(0),
     };
     let source = LogFile::open(path)?;
-    if request.is_set("header") {
+    if columns.header {
         write!(out, "Sequence,Count,ByteSize,Physical Offset,Key(s)")?;
-        if request.is_set("print_value") {
+        if columns.values {
             write!(out, " : value ")?;
         }
         writeln!(out)?;
     }
-    let is_committed = request.get("write_committed") != Some("false");
     let mode = WalRecoveryMode::TolerateCorruptedTailRecords;
     let mut reader = LogReader::new(source, number, mode);
     let mut scratch = Vec::new();
@@ -42,7 +61,7 @@ pub(super) fn run(request: &Request, out: &mut dyn Write) -> Result<()> {
     loop {
         match reader.read_record(&mut scratch).map_err(|error| error.in_file(path))? {
             LogEvent::Record { physical_offset, data } => {
-                let line = line(data, physical_offset, request.is_set("print_value"), is_committed)
+                let line = line(data, physical_offset, columns.values, columns.is_committed)
                     .map_err(|error| error.at_offset(physical_offset).in_file(path))?;
                 writeln!(out, "{line}")?;
             }

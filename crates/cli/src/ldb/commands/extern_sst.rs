@@ -26,16 +26,20 @@ pub(super) fn write(request: &Request, input: &mut dyn BufRead, out: &mut dyn Wr
     Ok(())
 }
 
-/// Takes a table into the family. The flags are those of RocksDB's ldb, and so are their defaults.
+/// Takes a table into the family. The flags are those of RocksDB's ldb, and so are their defaults, but that no sequence
+/// number is written into files of which the database makes checksums.
 pub(super) fn ingest(request: &Request, out: &mut dyn Write) -> Result<()> {
     let is_on = |name: &str, default: bool| request.get(name).map_or(default, |value| value == "true");
+    // A number that is written into a file changes the checksum that the MANIFEST gets.
+    let loaded = load_latest(&*ferrock_vfs::default_file_system(), &directory(request)?).ok().flatten();
+    let has_checksums = loaded.is_some_and(|loaded| loaded.db.components.file_checksum_gen_factory.is_some());
     let options = IngestExternalFileOptions {
         move_files: is_on("move_files", false),
         snapshot_consistency: is_on("snapshot_consistency", true),
         allow_global_seqno: is_on("allow_global_seqno", true),
         allow_blocking_flush: is_on("allow_blocking_flush", true),
         ingest_behind: is_on("ingest_behind", false),
-        write_global_seqno: is_on("write_global_seqno", true),
+        write_global_seqno: is_on("write_global_seqno", !has_checksums),
         ..IngestExternalFileOptions::default()
     };
     if options.allow_global_seqno && !options.write_global_seqno {

@@ -14,7 +14,7 @@ use ferrock_format::version_edit::{BlobFileAddition, ColumnFamilyChange, NewFile
 use ferrock_vfs::{default_file_system, read_file};
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Levels that RocksDB's tool prints, however many there are.
 const PRINTED_LEVELS: u32 = 64;
@@ -51,10 +51,16 @@ struct Replay {
 }
 
 pub(super) fn run(request: &Request, out: &mut dyn Write) -> Result<()> {
-    let path = manifest_path(request)?;
-    let source = LogFile::open(&path)?;
-    let is_verbose = request.is_set("verbose");
-    let is_hex = request.texts().is_key_hex;
+    let path = match request.get("path") {
+        Some(path) => path.into(),
+        None => current(&directory(request)?)?,
+    };
+    print(&path, request.is_set("verbose"), request.texts().is_key_hex, out)
+}
+
+/// Prints what a MANIFEST holds.
+pub(super) fn print(path: &Path, is_verbose: bool, is_hex: bool, out: &mut dyn Write) -> Result<()> {
+    let source = LogFile::open(path)?;
     if is_verbose {
         writeln!(out, "Processing Manifest file {}", path.display())?;
     }
@@ -64,9 +70,9 @@ pub(super) fn run(request: &Request, out: &mut dyn Write) -> Result<()> {
     let mut scratch = Vec::new();
     let mut damage = None;
     loop {
-        match reader.read_record(&mut scratch).map_err(|error| error.in_file(&path))? {
+        match reader.read_record(&mut scratch).map_err(|error| error.in_file(path))? {
             LogEvent::Record { physical_offset, data } => {
-                let at = |error: Error| error.at_offset(physical_offset).in_file(&path);
+                let at = |error: Error| error.at_offset(physical_offset).in_file(path);
                 let edit = VersionEdit::decode(data).map_err(at)?;
                 if is_verbose {
                     out.write_all(&edit_text(&edit, is_hex))?;
@@ -90,12 +96,8 @@ pub(super) fn run(request: &Request, out: &mut dyn Write) -> Result<()> {
     damage.map_or(Ok(()), |damage| Err(Failure::Data(damage)))
 }
 
-/// The file of `--path`, or the one that CURRENT names.
-fn manifest_path(request: &Request) -> Result<PathBuf> {
-    if let Some(path) = request.get("path") {
-        return Ok(path.into());
-    }
-    let directory = directory(request)?;
+/// The file that CURRENT names.
+pub(super) fn current(directory: &Path) -> Result<PathBuf> {
     let current = directory.join(CURRENT);
     let content = read_file(&*default_file_system(), &current)?;
     let number = ferrock_format::current_file::decode_current(&content).map_err(|error| error.in_file(&current))?;

@@ -2,14 +2,19 @@
 
 mod admin;
 mod backup;
+mod blob_text;
 mod dump_wal;
+mod entity;
 mod extern_sst;
 mod idump;
+mod live_files;
 mod load;
 mod manifest_dump;
 mod manifest_text;
 mod point;
+mod query;
 mod scan;
+mod style;
 mod surgery;
 #[cfg(test)]
 mod tests;
@@ -22,6 +27,11 @@ use std::io::Write;
 pub(crate) fn run(request: &Request, out: &mut dyn Write) -> Result<()> {
     match request.command {
         "get" => point::get(request, out),
+        "multi_get" => point::multi_get(request, out),
+        "get_entity" => entity::get(request, out),
+        "multi_get_entity" => entity::multi_get(request, out),
+        "put_entity" => entity::put(request, out),
+        "query" => query::run(request, &mut std::io::stdin().lock(), out),
         "put" | "batchput" | "delete" | "singledelete" | "deleterange" | "merge" => point::write(request, out),
         "scan" => scan::scan(request, out),
         "dump" => scan::dump(request, out),
@@ -30,6 +40,7 @@ pub(crate) fn run(request: &Request, out: &mut dyn Write) -> Result<()> {
         "write_extern_sst" => extern_sst::write(request, &mut std::io::stdin().lock(), out),
         "ingest_extern_sst" => extern_sst::ingest(request, out),
         "dump_wal" => dump_wal::run(request, out),
+        "dump_live_files" => live_files::dump_live_files(request, out),
         "manifest_dump" => manifest_dump::run(request, out),
         "approxsize" => admin::approximate_size(request, out),
         "compact" => admin::compact(request),
@@ -43,6 +54,7 @@ pub(crate) fn run(request: &Request, out: &mut dyn Write) -> Result<()> {
         "restore" => backup::restore(request, out),
         "unsafe_remove_sst_file" => surgery::unsafe_remove_sst_file(request),
         "update_manifest" => surgery::update_manifest(request),
+        "change_compaction_style" => style::change_compaction_style(request, out),
         "reduce_levels" => surgery::reduce_levels(request, out),
         "list_live_files_metadata" => surgery::list_live_files_metadata(request, out),
         "list_file_range_deletes" => surgery::list_file_range_deletes(request, out),

@@ -3,9 +3,10 @@
 use crate::arguments::Request;
 use crate::database::{directory, open_for_reading, open_for_writing};
 use crate::{Failure, Result};
-use ferrock::repair::{FamilyFiles, Surgery};
+use ferrock::repair::{BlobOfFamily, FamilyFiles, Surgery};
 use ferrock::{CompactRangeOptions, DbOptions, FileNumber};
 use ferrock_base::InternalComparator;
+use ferrock_base::file_checksum::FileChecksum;
 use ferrock_table::{Table, TableReaderParams};
 use ferrock_vfs::{FileSystem, RandomAccessOptions, default_file_system};
 use std::io::Write;
@@ -55,7 +56,8 @@ pub(super) fn list_live_files_metadata(request: &Request, out: &mut dyn Write) -
                 let line = format!("{} : level {}, column family '{name}'", table.path.display(), table.level);
                 lines.push((table.path.clone(), line));
             }
-            let blob = |path: &PathBuf| (path.clone(), format!("{}, column family '{name}'", path.display()));
+            let blob =
+                |blob: &BlobOfFamily| (blob.path.clone(), format!("{}, column family '{name}'", blob.path.display()));
             lines.extend(family.blob_files.iter().map(blob));
         }
         lines.sort();
@@ -72,8 +74,8 @@ pub(super) fn list_live_files_metadata(request: &Request, out: &mut dyn Write) -
                 }
             }
             writeln!(out, "Live Blob Files:")?;
-            for path in &family.blob_files {
-                writeln!(out, "{}", path.display())?;
+            for blob in &family.blob_files {
+                writeln!(out, "{}", blob.path.display())?;
             }
         }
     }
@@ -84,14 +86,16 @@ pub(super) fn list_live_files_metadata(request: &Request, out: &mut dyn Write) -
 /// RocksDB's tool prints them in no order; here they are sorted by number.
 pub(super) fn file_checksum_dump(request: &Request, out: &mut dyn Write) -> Result<()> {
     let families = files_of(request)?;
-    let mut tables: Vec<_> = families.iter().flat_map(|family| &family.tables).collect();
-    tables.sort_by_key(|table| table.number);
-    for table in tables {
-        write!(out, "{}, ", table.number.0)?;
-        match &table.checksum {
+    let tables = families.iter().flat_map(|family| &family.tables).map(|table| (table.number, &table.checksum));
+    let blobs = families.iter().flat_map(|family| &family.blob_files).map(|blob| (blob.number, &blob.checksum));
+    let mut files: Vec<_> = tables.chain(blobs).collect();
+    files.sort_by_key(|(number, _)| *number);
+    for (number, checksum) in files {
+        write!(out, "{}, ", number.0)?;
+        match checksum {
             None => write!(out, "Unknown, ")?,
-            Some((function, value)) => {
-                write!(out, "{function}, ")?;
+            Some(FileChecksum { function_name, value }) => {
+                write!(out, "{function_name}, ")?;
                 if request.is_set("hex") {
                     value.iter().try_for_each(|byte| write!(out, "{byte:02X}"))?;
                 } else {

@@ -2,6 +2,7 @@
 
 use crate::column_family::ColumnFamily;
 use crate::options::IngestExternalFileOptions;
+use ferrock_base::file_checksum::FileChecksum;
 use ferrock_base::{FileNumber, SequenceNumber, Temperature};
 use std::path::PathBuf;
 
@@ -14,6 +15,8 @@ pub struct IngestExternalFileArg {
     pub files: Vec<PathBuf>,
     /// How they are taken in.
     pub options: IngestExternalFileOptions,
+    /// The checksums of the whole files, one for each, or none: `verify_file_checksum` says what is done with them.
+    pub file_checksums: Vec<FileChecksum>,
 }
 
 /// What is told of an exported column family: RocksDB's `ExportImportFilesMetaData`.
@@ -49,4 +52,7 @@ pub struct ExportedFile {
     pub oldest_blob_file: Option<FileNumber>,
     /// How often it is expected to be read.
     pub temperature: Temperature,
+    /// The checksum of the whole file; `None` where none was recorded. A database that makes checksums by the same
+    /// function takes the file only if it has this one.
+    pub checksum: Option<FileChecksum>,
 }

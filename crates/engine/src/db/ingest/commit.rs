@@ -1,6 +1,7 @@
 //! The moment at which files become part of the tree, while writers are held.
 
-use super::prepare::{Prepared, PreparedFamily, PreparedFile, deletes_in, has_entry_in};
+use super::prepare::{Prepared, PreparedFamily, deletes_in, has_entry_in};
+use super::prepared_file::PreparedFile;
 use crate::column_family::ColumnFamilyData;
 use crate::db::{DbCore, switch_memtable, write};
 use crate::jobs::Switch;
@@ -10,13 +11,17 @@ use ferrock_base::{Error, ErrorKind, Result, SequenceNumber, ValueType};
 use ferrock_format::version_edit::{NewFile, VersionEdit};
 use ferrock_memtable::MemTable;
 use ferrock_options::{CompactionShape, FlushReason};
+use ferrock_statistics::{PerfMetric, PerfTimer};
 use ferrock_tree::compaction::choice::{
     CompactionChoice, CompactionKind, CompactionReason, LevelInputs, RunningCompactions, RunningId,
 };
-use ferrock_tree::ingestion::{Incoming, Place, PlacementRules, place};
+use ferrock_tree::ingestion::{Incoming, Place, PlacementRules, place, place_behind};
 use ferrock_tree::version::boundary::BoundaryRange;
 use ferrock_tree::version::{FileMetadata, Version};
 use std::sync::Arc;
+
+/// The epoch of files that are ingested behind, older than all others: RocksDB's.
+const EPOCH_BEHIND: u64 = 1;
 
 /// When memtables are flushed that have keys of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +45,7 @@ pub(super) type Placed = Vec<Vec<Place>>;
 /// Takes the files in, unless memtables have to be flushed first.
 pub(super) fn attempt(core: &DbCore, prepared: &mut Prepared<'_>, flushes: Flushes) -> Result<Attempt> {
     write::exclusively(core, || {
+        let _timer = PerfTimer::begin(PerfMetric::FileIngestionBlockingLiveWritesNanos);
         core.jobs.check_error()?;
         check_not_dropped(core, &prepared.families)?;
         let ids = families_to_flush(&prepared.families)?;
@@ -71,7 +77,8 @@ fn check_not_dropped(core: &DbCore, families: &[PreparedFamily<'_>]) -> Result<(
 /// The families of which a memtable has a key of a file.
 fn families_to_flush(families: &[PreparedFamily<'_>]) -> Result<Vec<u32>> {
     let mut ids = Vec::new();
-    for family in families {
+    // What memtables have hides what comes behind it.
+    for family in families.iter().filter(|family| !family.options.ingest_behind) {
         let pinned = family.data.super_version.load();
         for memtable in std::iter::once(&pinned.memtable).chain(&pinned.immutable) {
             let Some(file) = overlapping(&family.data, memtable, &family.files)? else { continue };
@@ -182,8 +189,10 @@ fn place_family(
     let (data, options) = (&family.data, family.options);
     let version = core.versions.current(data.id);
     let version = version.ok_or_else(|| Error::new(ErrorKind::ColumnFamilyDropped, &data.name[..]))?;
+    // What comes behind must find numbers above 0.
+    let is_above_reserved = version.reserves_last_level() && !options.allow_db_generated_files;
     let rules = PlacementRules {
-        numbers_all: options.snapshot_consistency && has_snapshots,
+        numbers_all: options.snapshot_consistency && has_snapshots || is_above_reserved,
         keeps_numbers: options.allow_db_generated_files,
         only_level_0: data.options.load().compaction_shape() == CompactionShape::Queue,
         only_last_level: options.fail_if_not_bottommost_level,
@@ -191,7 +200,10 @@ fn place_family(
     let incoming: Vec<Incoming> = family.files.iter().map(|file| file.incoming.clone()).collect();
     let mut places = Vec::new();
     let choose = |running: &RunningCompactions| {
-        places = place(&version, running, &incoming, rules, last)?;
+        places = match options.ingest_behind {
+            true => place_behind(&version, &incoming)?,
+            false => place(&version, running, &incoming, rules, last)?,
+        };
         let needs_number = places.iter().position(|place| place.sequence > SequenceNumber(0));
         if let Some(index) = needs_number.filter(|_| !options.allow_global_seqno) {
             return Err(Error::invalid_argument(
@@ -206,7 +218,7 @@ fn place_family(
     marked.running.extend(running.into_iter().map(|running| (data.id, running)));
     let mut edit = VersionEdit::for_column_family(data.id);
     for (file, place) in family.files.iter().zip(&places) {
-        edit.new_files.push(new_file(core, data, file, *place)?);
+        edit.new_files.push(new_file(core, family, file, *place)?);
     }
     Ok((places, edit))
 }
@@ -224,7 +236,8 @@ fn marks(version: &Arc<Version>, files: &[PreparedFile], places: &[Place]) -> Ve
     files.iter().zip(places).map(mark).collect()
 }
 
-fn new_file(core: &DbCore, data: &ColumnFamilyData, file: &PreparedFile, place: Place) -> Result<NewFile> {
+fn new_file(core: &DbCore, family: &PreparedFamily<'_>, file: &PreparedFile, place: Place) -> Result<NewFile> {
+    let (data, options) = (&family.data, family.options);
     let now_secs = core.env.clock.unix_seconds();
     let (smallest_seqno, largest_seqno) = file.kept.unwrap_or((place.sequence, place.sequence));
     let BoundaryRange { smallest, largest } = file.incoming.range.clone();
@@ -241,10 +254,14 @@ fn new_file(core: &DbCore, data: &ColumnFamilyData, file: &PreparedFile, place: 
         needs_compaction: properties.num_range_deletions == 1 && properties.num_entries == 1,
         oldest_ancester_time_secs: now_secs,
         file_creation_time_secs: now_secs,
-        epoch_number: Some(core.versions.new_epoch_number(data.id)?),
+        epoch_number: Some(match options.ingest_behind {
+            true => EPOCH_BEHIND,
+            false => core.versions.new_epoch_number(data.id)?,
+        }),
         temperature: file.temperature,
         unique_id: file.unique_id(),
         tail_size_bytes: file.tail_size_bytes(),
+        checksum: file.checksum.clone(),
         ..NewFile::default()
     })
 }

@@ -1,7 +1,8 @@
 //! What is done when the files are in, and writers go on.
 
 use super::commit::Placed;
-use super::prepare::{Prepared, PreparedFamily, PreparedFile};
+use super::prepare::{Prepared, PreparedFamily};
+use super::prepared_file::PreparedFile;
 use crate::db::job_env::run_on_threads;
 use crate::db::{DbCore, event_log};
 use crate::events::Event;

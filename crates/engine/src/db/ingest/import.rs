@@ -20,7 +20,9 @@
 //! between leaves it empty. It reads no table for its sequence numbers, and forgets blob files.
 
 use super::args::{ExportImportFilesMetadata, ExportedFile};
-use super::prepare::{self, PendingFiles, PreparedFile};
+use super::checksums;
+use super::prepare::{self, PendingFiles};
+use super::prepared_file::PreparedFile;
 use crate::column_family::ColumnFamily;
 use crate::db::{DbCore, families};
 use crate::options::{ColumnFamilyOptions, ImportColumnFamilyOptions, IngestExternalFileOptions};
@@ -49,6 +51,7 @@ pub(crate) fn exported_files(family: &ColumnFamily) -> Vec<ExportedFile> {
         epoch_number: file.epoch_number,
         oldest_blob_file: file.oldest_blob_file_number,
         temperature: file.temperature,
+        checksum: file.recorded_checksum(),
     };
     version.files().map(told).collect()
 }
@@ -79,8 +82,10 @@ pub(crate) fn create_column_family_with_import(
         }
         let how = IngestExternalFileOptions { move_files: import.move_files, ..IngestExternalFileOptions::default() };
         prepare::bring(core, &options, &how, &directory, &mut files)?;
+        checksums::give(core, &directory, true, &mut files)?;
         for (table, file) in tables.iter_mut().zip(&files) {
             table.number = file.number;
+            table.checksum.clone_from(&file.checksum);
             table.temperature = file.temperature;
         }
         families::create_family_of(core, name, options, tables, || pending.hand_over())
@@ -212,6 +217,7 @@ fn read_table(
         kept: Some(kept),
         is_copy: false,
         temperature: exported.temperature,
+        checksum: checksums::known(core, path, exported.checksum.as_ref()),
     };
     let now_secs = core.env.clock.unix_seconds();
     let new_file = NewFile {

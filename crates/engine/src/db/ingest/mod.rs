@@ -3,7 +3,7 @@
 //! ```text
 //! prepare.rs   read each table: its order, bounds, properties        no lock; writers and readers go on
 //!              which files of the tree have no key in its range
-//!              copy or link it, sync it, sync the directory
+//!              copy or link it, sync it, sync the directory; checksums.rs: the checksum of the whole file
 //! commit.rs    a memtable with a key in a range? ---> flush, again   no lock while it is flushed
 //!              ------------------------------------------------------------ writers are held from here
 //!              sync the logs: what was written before is not lost where this is kept
@@ -26,14 +26,18 @@
 //!   After a crash another file of this number would be written into the one from outside.
 //! - While the level of a file is chosen and until readers have it, no write is given a number, no other change of the
 //!   tree is installed, and no compaction begins that would write into its range of that level.
+//! - A file that is ingested behind has number 0, lies in the last level, below all other files, and overlaps none
+//!   there. No compaction works on that level, and none drops what would hide it.
 //! - A file whose range has keys in the tree has a number larger than theirs, and lies above them. A file with number 0
 //!   overlaps no key of the tree.
 
 mod args;
+mod checksums;
 mod commit;
 mod finish;
 mod import;
 mod prepare;
+mod prepared_file;
 
 pub use args::{ExportImportFilesMetadata, ExportedFile, IngestExternalFileArg};
 pub(crate) use import::{create_column_family_with_import, exported_files};
@@ -44,7 +48,7 @@ use crate::jobs::background_error::Reason;
 use commit::{Attempt, Flushes};
 use ferrock_base::{Error, Result};
 use ferrock_options::FlushReason;
-use ferrock_statistics::Histogram;
+use ferrock_statistics::{Histogram, PerfMetric, PerfTimer};
 use prepare::Prepared;
 use std::sync::Arc;
 
@@ -54,6 +58,7 @@ const ROUNDS_WITH_WRITERS: usize = 3;
 
 /// See [`Db::ingest_external_files`](crate::Db::ingest_external_files).
 pub(crate) fn ingest(core: &Arc<DbCore>, args: &[IngestExternalFileArg]) -> Result<()> {
+    let _timer = PerfTimer::begin(PerfMetric::FileIngestionNanos);
     core.jobs.check_open()?;
     check(core, args)?;
     let open = core.jobs.hold_open()?;
@@ -74,6 +79,13 @@ pub(crate) fn ingest(core: &Arc<DbCore>, args: &[IngestExternalFileArg]) -> Resu
     core.jobs.schedule();
     drop(open);
     Ok(())
+}
+
+impl DbCore {
+    /// True for a family whose last level is for files that are ingested behind.
+    fn reserves_last_level(&self, family: &crate::ColumnFamily) -> bool {
+        self.versions.current(family.id()).is_some_and(|version| version.reserves_last_level())
+    }
 }
 
 fn commit_in_rounds(core: &DbCore, prepared: &mut Prepared<'_>) -> Result<commit::Placed> {
@@ -112,10 +124,16 @@ fn check(core: &DbCore, args: &[IngestExternalFileArg]) -> Result<()> {
         if options.move_files && options.link_files {
             return refuse("`move_files` and `link_files` can not both be true: set one");
         }
-        if options.ingest_behind {
+        if options.ingest_behind && !core.reserves_last_level(&arg.family) {
+            return refuse(
+                "Can't ingest_behind file with cf_allow_ingest_behind=false: open the family with \
+                 cf_allow_ingest_behind, and with universal compaction, from its first write on",
+            );
+        }
+        if options.ingest_behind && options.allow_db_generated_files {
             return Err(Error::not_supported(format!(
-                "column family {name}: ingest_behind, as the last level cannot be kept free \
-                 (cf_allow_ingest_behind): ingest without it, before newer data is written"
+                "column family {name}: ingest_behind does not work with allow_db_generated_files, whose files keep \
+                 sequence numbers that may be newer than those above them: clear one of them"
             )));
         }
         if options.allow_db_generated_files && options.write_global_seqno {
@@ -125,6 +143,7 @@ fn check(core: &DbCore, args: &[IngestExternalFileArg]) -> Result<()> {
             )));
         }
     }
+    args.iter().try_for_each(|arg| checksums::check(core, arg))?;
     let paths = args.iter().flat_map(|arg| arg.files.iter().map(|path| (path.as_path(), arg.options.move_files)));
     prepare::check_paths(core, paths)
 }

@@ -1,6 +1,8 @@
 //! What is done before writers are held: reading the files from outside, and bringing them into the database.
 
 use super::args::IngestExternalFileArg;
+use super::checksums;
+use super::prepared_file::PreparedFile;
 use crate::column_family::ColumnFamilyData;
 use crate::db::DbCore;
 use crate::jobs::background_error::Reason;
@@ -11,7 +13,7 @@ use ferrock_base::range_tombstone::FragmentedRangeTombstones;
 use ferrock_base::types::MAX_SEQUENCE_NUMBER;
 use ferrock_base::{Comparator, Error, FileNumber, InternalComparator, Result, SequenceNumber, Temperature, ValueType};
 use ferrock_format::file_name::{self, FileKind};
-use ferrock_format::properties::{TableProperties, UNKNOWN_COLUMN_FAMILY_ID};
+use ferrock_format::properties::UNKNOWN_COLUMN_FAMILY_ID;
 use ferrock_format::unique_id::UniqueId;
 use ferrock_format::version_edit::VersionEdit;
 use ferrock_table::{Table, TableReadOptions, TableReaderParams};
@@ -21,27 +23,10 @@ use ferrock_tree::job::WrittenFiles;
 use ferrock_tree::places::is_same;
 use ferrock_tree::version::Version;
 use ferrock_tree::version::boundary::{BoundaryRange, compare_boundaries};
-use ferrock_vfs::{RandomAccessOptions, WritableOptions, WritePurpose, copy_file};
+use ferrock_vfs::{IoActivity, RandomAccessOptions, WritableOptions, WritePurpose, copy_file};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// A file that is in the directory of the database, and not in the tree.
-pub(super) struct PreparedFile {
-    /// As the caller named it.
-    pub(super) external_path: PathBuf,
-    pub(super) number: FileNumber,
-    pub(super) size_bytes: u64,
-    pub(super) incoming: Incoming,
-    pub(super) properties: Arc<TableProperties>,
-    /// Where the file has the eight bytes for its number, where they are to be written.
-    pub(super) number_offset: Option<u64>,
-    /// Of a file that keeps its sequence numbers, the smallest and the largest.
-    pub(super) kept: Option<(SequenceNumber, SequenceNumber)>,
-    /// It is no second name of the file from outside.
-    pub(super) is_copy: bool,
-    pub(super) temperature: Temperature,
-}
 
 /// The files of one family.
 pub(super) struct PreparedFamily<'a> {
@@ -107,8 +92,9 @@ impl<'a> Prepared<'a> {
             let data = Arc::clone(&arg.family.data);
             let directory = data.table_cache.paths().directory(0).to_path_buf();
             let mut family = PreparedFamily { data, options: &arg.options, directory, files: Vec::new() };
-            for path in &arg.files {
-                family.files.push(read_file(core, &family, path)?);
+            for (index, path) in arg.files.iter().enumerate() {
+                let file = read_file(core, &family, path)?;
+                family.files.push(PreparedFile { checksum: arg.file_checksums.get(index).cloned(), ..file });
             }
             prepared.families.push(family);
         }
@@ -121,6 +107,7 @@ impl<'a> Prepared<'a> {
         for family in &mut prepared.families {
             let settings = family.data.options.load_full();
             bring(core, &settings, family.options, &family.directory, &mut family.files)?;
+            checksums::give(core, &family.directory, family.options.verify_file_checksum, &mut family.files)?;
         }
         Ok(prepared)
     }
@@ -172,7 +159,7 @@ fn read_file(core: &DbCore, family: &PreparedFamily<'_>, path: &Path) -> Result<
     let read = || {
         check_properties(data, options, &table)?;
         if options.verify_checksums_before_ingest {
-            table.verify_checksums(options.verify_checksums_readahead_size)?;
+            table.verify_checksums(options.verify_checksums_readahead_size, IoActivity::Unknown)?;
         }
         let range = bounds(data.comparator.user(), &table, &|key| check_key(options, key))?;
         let kept = if options.allow_db_generated_files { Some(kept_numbers(&table)?) } else { None };
@@ -181,6 +168,8 @@ fn read_file(core: &DbCore, family: &PreparedFamily<'_>, path: &Path) -> Result<
     };
     let (range, kept, number_offset) = read().map_err(|error: Error| error.in_file(path))?;
     let passed = match core.versions.current(data.id) {
+        // Where it goes does not depend on the keys above it.
+        Some(_) if options.ingest_behind => BTreeSet::new(),
         Some(version) => files_without_keys(data, &version, &range),
         None => BTreeSet::new(),
     };
@@ -194,6 +183,7 @@ fn read_file(core: &DbCore, family: &PreparedFamily<'_>, path: &Path) -> Result<
         kept,
         is_copy: false,
         temperature: Temperature::Unknown,
+        checksum: None,
     })
 }
 
@@ -434,7 +424,7 @@ pub(super) fn bring(
     directory: &Path,
     files: &mut [PreparedFile],
 ) -> Result<()> {
-    let copy_temperature = match options.fail_if_not_bottommost_level {
+    let copy_temperature = match options.fail_if_not_bottommost_level || options.ingest_behind {
         true if settings.last_level_temperature != Temperature::Unknown => settings.last_level_temperature,
         _ => settings.default_write_temperature,
     };

@@ -4,8 +4,29 @@ use super::Db;
 use crate::db::file_hold::{self, FileHold};
 use crate::db::storage_info::{self, LiveFileStorageInfo, LiveFilesStorageOptions};
 use ferrock_base::Result;
+use ferrock_statistics::Statistics;
+use std::sync::Arc;
 
 impl Db {
+    /// The statistics that the database counts in, where it was opened with some.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// options.components.statistics = Some(Default::default());
+    /// let db = ferrock::Db::open(directory.path(), options)?;
+    /// db.put(b"key", b"value")?;
+    /// let written = ferrock_statistics::Ticker::NumberKeysWritten;
+    /// assert_eq!(db.statistics().map(|statistics| statistics.ticker(written)), Some(1));
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
+    #[must_use]
+    pub fn statistics(&self) -> Option<Arc<Statistics>> {
+        self.core().metrics.statistics().cloned()
+    }
+
     /// Keeps every file of the database where it is, until the hold is dropped: what compactions and flushes replace
     /// stays beside its replacement, and costs space. A removal that runs is waited for. Several holds add up; the
     /// clean-up comes behind the last.

@@ -2,6 +2,7 @@
 
 use super::Db;
 use crate::column_family::ColumnFamily;
+use crate::db::views::Views;
 use crate::db::{ColumnFamilyDescriptor, open};
 use crate::options::DbOptions;
 use ferrock_base::{Error, Result};
@@ -49,22 +50,79 @@ impl Db {
         opened.map(|(core, families)| (Self::from_core(core), families))
     }
 
-    /// Takes in what the primary has written to its files since. Reads go on meanwhile, and see either what they saw
-    /// before or all of it. Families that the primary dropped are gone then; their handles keep what they have.
+    /// Opens a database that another process may write, to follow it from a directory of one's own, as RocksDB's
+    /// `OpenAsFollower`: `path` gets hard links to the tables and blob files of `leader_path`, so that the leader may
+    /// remove them, and a LOG. Logs are not read: of each family is seen what the leader has flushed, and of all
+    /// families one moment where it flushes them together (`atomic_flush`). What is seen never goes back.
+    ///
+    /// A thread catches up every `follower_refresh_catchup_period_ms`, and tries again `follower_catchup_retry_count`
+    /// times, `follower_catchup_retry_wait_ms` apart;
+    /// [`try_catch_up_with_primary`](Self::try_catch_up_with_primary) does it at once. Closing ends the thread. These
+    /// three options are those of `options`; families and the other options are as for
+    /// [`open_as_secondary`](Self::open_as_secondary), with `leader_path` as its directory.
+    ///
+    /// `path` is created where it is missing. Opened again, it keeps its links and drops those without use. Where the
+    /// file system refuses a link, the file is copied.
     ///
     /// # Errors
-    /// What reads see stays as it was, and a later call tries again. `NotSupported` when the database is no secondary;
-    /// `Busy` while a [`snapshot`](Self::snapshot) of this database is held and tables of the primary changed, and when
-    /// they change faster than they can be opened; `TryAgain` when the files end before what was seen; `Io` and
-    /// `Corruption` of the primary's files.
+    /// Those of [`open_read_only`](Self::open_read_only); `InvalidArgument` when `leader_path` has no CURRENT, and when
+    /// `path` is a directory of the leader, of another follower's leader, or of anything but a follower; `Busy` when
+    /// `path` is in use; `NotSupported` for a leader without an identity; `Io` when a file can neither be linked nor
+    /// copied, or no thread can be started.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let (leader, own) = (directory.path().join("db"), directory.path().join("follower"));
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// let db = ferrock::Db::open(&leader, options)?; // in this process or another one
+    /// db.put(b"key", b"1")?;
+    /// db.flush()?;
+    /// let mut options = ferrock::DbOptions::default();
+    /// options.follower_refresh_catchup_period_ms = 600_000; // every ten minutes
+    /// let (follower, _) = ferrock::Db::open_as_follower(&own, &leader, options, None)?;
+    /// db.put(b"key", b"2")?;
+    /// db.compact_range(None, None)?; // the tables of before are removed
+    /// assert_eq!(follower.get(b"key")?.as_deref(), Some(&b"1"[..]));
+    /// follower.try_catch_up_with_primary()?;
+    /// assert_eq!(follower.get(b"key")?.as_deref(), Some(&b"2"[..]));
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
+    pub fn open_as_follower(
+        path: impl AsRef<Path>,
+        leader_path: impl AsRef<Path>,
+        options: DbOptions,
+        families: Option<Vec<ColumnFamilyDescriptor>>,
+    ) -> Result<(Self, Vec<ColumnFamily>)> {
+        let opened = open::open_as_follower(path.as_ref(), leader_path.as_ref(), options, families);
+        opened.map(|(core, families)| (Self::from_core(core), families))
+    }
+
+    /// Takes in what the primary of a secondary, or the leader of a follower, has written to its files since. Reads go
+    /// on meanwhile, and see either what they saw before or all of it. Families that the primary dropped are gone then;
+    /// their handles keep what they have.
+    ///
+    /// # Errors
+    /// What reads see stays as it was, and a later call tries again. `NotSupported` when the database is neither;
+    /// `ShutdownInProgress` once a follower is closed; `Busy` while a [`snapshot`](Self::snapshot) of this database is
+    /// held and tables of the primary changed, and when they change faster than they can be opened; `TryAgain` when the
+    /// files end before what was seen; `Io` and `Corruption` of the primary's files.
     pub fn try_catch_up_with_primary(&self) -> Result<()> {
         open::catch_up(self.core())
     }
 
-    /// True when the database was opened with [`open_as_secondary`](Self::open_as_secondary).
+    /// True when the database follows another process's: opened with [`open_as_secondary`](Self::open_as_secondary),
+    /// or with [`open_as_follower`](Self::open_as_follower).
     #[must_use]
     pub fn is_secondary(&self) -> bool {
         self.core().secondary.get().is_some()
+    }
+
+    /// True when the database was opened with [`open_as_follower`](Self::open_as_follower).
+    #[must_use]
+    pub fn is_follower(&self) -> bool {
+        self.core().secondary.get().is_some_and(Views::is_follower)
     }
 
     /// Runs `read` while no catch-up replaces what is seen: iterators made in it, over several families of a

@@ -28,7 +28,8 @@ impl Db {
         options: &IngestExternalFileOptions,
     ) -> Result<()> {
         let files = files.iter().map(|file| file.as_ref().to_path_buf()).collect();
-        self.ingest_external_files(&[IngestExternalFileArg { family: family.clone(), files, options: options.clone() }])
+        let (family, options, file_checksums) = (family.clone(), options.clone(), Vec::new());
+        self.ingest_external_files(&[IngestExternalFileArg { family, files, options, file_checksums }])
     }
 
     /// Takes tables in, into one or several families at once: after a crash all of them are there, or none. Their keys
@@ -42,11 +43,12 @@ impl Db {
     ///
     /// # Errors
     /// Of a call that fails nothing is taken in. `InvalidArgument` when no file is named, one is named twice, a family
-    /// comes twice or was dropped, a table is of another order, of another family, empty, or was ingested before, and
-    /// when the options exclude what the call needs; `Corruption` for a file that is damaged, or not of a writer, and
-    /// whose entries have sequence numbers; `NotSupported` for a database that is read-only, a plain table, and what is
-    /// not built; `TryAgain` when a file does not fit into the last level and has to; `Io` and `NoSpace` as they come;
-    /// the background error that stands.
+    /// comes twice or was dropped, a table is of another order, of another family, empty, or was ingested before,
+    /// checksums are given for some of the files, or for a database without `file_checksum_gen_factory`, and when the
+    /// options exclude what the call needs; `Corruption` for a file that is damaged, has not the checksum that was
+    /// given, or is not of a writer, and whose entries have sequence numbers; `NotSupported` for a database that is
+    /// read-only, a plain table, and what is not built; `TryAgain` when a file does not fit into the last level and has
+    /// to; `Io` and `NoSpace` as they come; the background error that stands.
     ///
     /// ```
     /// # extern crate ferrock_engine as ferrock;
@@ -65,7 +67,7 @@ impl Db {
     ///     writer.put(b"key", family.name().as_bytes())?;
     ///     writer.finish()?;
     ///     let (family, options) = (family.clone(), Default::default());
-    ///     args.push(IngestExternalFileArg { family, files: vec![path], options });
+    ///     args.push(IngestExternalFileArg { family, files: vec![path], options, file_checksums: Vec::new() });
     /// }
     /// db.ingest_external_files(&args)?;
     /// assert_eq!(db.get(b"key")?.as_deref(), Some(&b"default"[..]));

@@ -5,7 +5,8 @@ use crate::column_family::{ColumnFamily, ColumnFamilyData};
 use crate::db::iter_source::{self, IterSource};
 use crate::db::{AsyncScan, GetAsync, Iter, KeyVersions, MultiGetAsync, MultiScan, PinnedSlice, ScanRange};
 use crate::db::{
-    approximate, async_get, async_multi_get, async_scan, multi_get, multi_scan, read, search, snapshots, versions,
+    approximate, async_get, async_multi_get, async_scan, file_checksums, multi_get, multi_scan, read, search,
+    snapshots, versions,
 };
 use crate::options::ReadOptions;
 use crate::snapshot::Snapshot;
@@ -470,5 +471,33 @@ impl Db {
     /// `Corruption` naming file and offset of the first block or record that is wrong; `Io` when a file cannot be read.
     pub fn verify_checksum(&self) -> Result<()> {
         read::verify_checksum(self.core())
+    }
+
+    /// Reads every table and every blob file as a whole, and compares its checksum with the one that the MANIFEST has
+    /// of it. Files without one, which were written without a `file_checksum_gen_factory`, are passed over. Of the
+    /// options `deadline` and `rate_limiter_priority` count.
+    ///
+    /// # Errors
+    /// `Corruption` naming the first file that is not what was written, and both checksums; `InvalidArgument` when the
+    /// database has no `file_checksum_gen_factory`, or one that does not know the function of a file; `TimedOut` behind
+    /// the deadline; `Io` when a file cannot be read.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// use ferrock::options::Crc32cFactory;
+    ///
+    /// options.components.file_checksum_gen_factory = Some(std::sync::Arc::new(Crc32cFactory));
+    /// let db = ferrock::Db::open(directory.path(), options)?;
+    /// db.put(b"key", b"value")?;
+    /// db.flush()?;
+    /// assert_eq!(db.live_files()[0].file_checksum_function_name, "FileChecksumCrc32c");
+    /// db.verify_file_checksums(&ferrock::ReadOptions::default())?;
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
+    pub fn verify_file_checksums(&self, options: &ReadOptions) -> Result<()> {
+        file_checksums::verify_file_checksums(self.core(), options)
     }
 }

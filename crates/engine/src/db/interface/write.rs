@@ -259,7 +259,7 @@ impl Db {
         core.jobs.check_open()?;
         let logs = core.writes.logs();
         if let Some(priority) = options.rate_limiter_priority {
-            wait_for_limiter(&core.options.load(), priority, logs.kept_back_bytes());
+            wait_for_limiter(core, &core.options.load(), priority, logs.kept_back_bytes());
         }
         let result = if options.sync { core.sync_logs() } else { logs.flush() };
         result.inspect_err(|error| {

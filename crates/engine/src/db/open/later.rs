@@ -15,6 +15,7 @@ use crate::db::cleanup;
 use crate::files::OpeningTurn;
 use crate::jobs::background_error::Reason;
 use ferrock_tree::version::Version;
+use ferrock_vfs::IoActivity;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -56,7 +57,7 @@ fn run(core: &DbCore, work: &Work) {
     while !core.files.is_stopped() {
         let index = work.next.fetch_add(1, Ordering::Relaxed);
         let Some((cache, file)) = work.tables.get(index) else { return };
-        if let Err(error) = cache.get_ref(file) {
+        if let Err(error) = cache.get_ref_for(file, IoActivity::DbOpen) {
             core.events.log().warn(|| format!("a table cannot be opened: {error}"));
             if core.options.load().paranoid_checks {
                 core.jobs.raise_error(Reason::Opening, &error);

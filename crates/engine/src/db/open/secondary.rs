@@ -12,9 +12,11 @@
 //! - A view is replaced as a whole, under a lock that reads of several families share. It never goes back.
 //! - What a view needs is held open, so nothing that the writer removes is missed.
 //! - Nothing is written to the directory of the database, and nothing in it is removed.
+//! - A follower instance ([`follower`](super::follower)) has names of its own for the files, and reads no logs.
 //!
 //! The argument is in `docs/followers.md`.
 
+use super::own_names::{ManifestStamp, OwnNames};
 use super::read_only::OutsideChanges;
 use super::{ColumnFamilyDescriptor, DbCore, Opener, WalDirFrom, latest_options, logs};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
@@ -25,7 +27,7 @@ use crate::info_log::{InfoLog, InfoLogOptions};
 use crate::jobs::FamilyJobs;
 use crate::options::{DbOptions, load_latest};
 use crate::spans;
-use ferrock_base::{Error, ErrorKind, FileNumber, Result, SequenceNumber};
+use ferrock_base::{Error, ErrorKind, Result, SequenceNumber};
 use ferrock_format::log::WalRecoveryMode;
 use ferrock_tree::places::{create_directory, is_same};
 use ferrock_tree::table_cache::open_all;
@@ -40,22 +42,21 @@ const ATTEMPTS_AT_GAP: usize = 10;
 
 const CHANGES_TOO_FAST: &str = "the primary changes the database too fast for a secondary; try again";
 
-/// Number and size of a MANIFEST.
-type ManifestStamp = (FileNumber, u64);
-
 /// What a catch-up knows of the files.
-struct Follower {
-    opener: Opener,
+pub(super) struct Follower {
+    pub(super) opener: Opener,
     /// Options of families that come are those of the OPTIONS file.
-    base: Option<DbOptions>,
+    pub(super) base: Option<DbOptions>,
     /// The MANIFEST that the tables of the views are from; `None` when the memtables are not to be added to.
-    manifest: Option<ManifestStamp>,
-    /// Batches up to here are in the memtables or in tables.
-    held: SequenceNumber,
+    pub(super) manifest: Option<ManifestStamp>,
+    /// Batches up to here are in the memtables or in tables. Of a follower instance: what the MANIFEST said.
+    pub(super) held: SequenceNumber,
+    /// Those of a follower instance.
+    pub(super) names: Option<OwnNames>,
 }
 
 /// How an attempt ended.
-enum Attempt {
+pub(super) enum Attempt {
     Done,
     /// Views are good; behind numbers that are in no log there may be more.
     AtGap,
@@ -81,14 +82,7 @@ pub(crate) fn open_as_secondary(
 ) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
     let _span = spans::open(path);
     super::best_efforts::refuse(options.best_efforts_recovery)?;
-    let (base, from, (options, families, notes)) = match families {
-        Some(families) => (None, WalDirFrom::Caller, (options, families, Vec::new())),
-        None => {
-            let found = latest_options(path, options.clone(), load_latest, super::built_in)?;
-            (Some(options.clone()), super::wal_dir_from(&options), found)
-        }
-    };
-    let mut opener = Opener::new(path, options, families, notes, from)?;
+    let (mut opener, base) = opener_of(path, options, families)?;
     opener.adjust_for_secondary();
     if is_same(path, secondary_path) {
         return Err(Error::invalid_argument(format!(
@@ -99,14 +93,42 @@ pub(crate) fn open_as_secondary(
     if !opener.file_system.exists(secondary_path)? {
         create_directory(&*opener.file_system, secondary_path)?;
     }
-    let info_log = opener.log_in(secondary_path);
+    let info_log = opener.log_in(secondary_path, "secondary");
+    open_views(opener, base, None, &info_log)
+}
+
+/// The opener of a database that another process writes, and the options of families that come, where `families` does
+/// not bound them.
+pub(super) fn opener_of(
+    path: &Path,
+    options: DbOptions,
+    families: Option<Vec<ColumnFamilyDescriptor>>,
+) -> Result<(Opener, Option<DbOptions>)> {
+    let (base, from, (options, families, notes)) = match families {
+        Some(families) => (None, WalDirFrom::Caller, (options, families, Vec::new())),
+        None => {
+            let found = latest_options(path, options.clone(), load_latest, super::built_in)?;
+            (Some(options.clone()), super::wal_dir_from(&options), found)
+        }
+    };
+    Ok((Opener::new(path, options, families, notes, from)?, base))
+}
+
+/// Opens the database, and gives it its first view.
+pub(super) fn open_views(
+    opener: Opener,
+    base: Option<DbOptions>,
+    own_names: Option<OwnNames>,
+    info_log: &Arc<InfoLog>,
+) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
     let names: Vec<String> = opener.families.iter().map(|(name, _)| name.clone()).collect();
-    let core = opener.clone().assemble_secondary(&info_log).inspect_err(|error| {
+    let core = opener.clone().assemble_secondary(info_log).inspect_err(|error| {
         info_log.error(|| format!("open failed: {error}"));
     })?;
     let takes_all = base.is_some();
-    let follower = Follower { opener, base, manifest: None, held: SequenceNumber(0) };
-    let _ = core.secondary.set(Views::new(follower));
+    let is_follower = own_names.is_some();
+    let follower = Follower { opener, base, manifest: None, held: SequenceNumber(0), names: own_names };
+    let _ = core.secondary.set(Views::new(follower, is_follower));
     catch_up(&core)?;
     let names = match takes_all {
         true => core.versions.families().into_iter().map(|family| family.name).collect(),
@@ -120,9 +142,10 @@ pub(crate) fn catch_up(core: &DbCore) -> Result<()> {
     let mut state = core.secondary.get().map(Views::follower);
     let follower = state.as_mut().and_then(|state| state.downcast_mut::<Follower>());
     let Some((follower, secondary)) = follower.zip(core.secondary.get()) else {
-        let what = "only a database opened with open_as_secondary catches up with a primary";
+        let what = "only a database opened with open_as_secondary or open_as_follower catches up";
         return Err(Error::not_supported(what));
     };
+    secondary.check_goes_on()?;
     let clock = &core.env.clock;
     let begin_us = clock.monotonic_us();
     let (mut failure, mut is_without_writer, mut gaps) = (None, false, 0);
@@ -136,6 +159,7 @@ pub(crate) fn catch_up(core: &DbCore) -> Result<()> {
             Ok(before) => follower.attempt(core, secondary, *before, !is_without_writer),
             Err(error) => Err(error.clone()),
         };
+        secondary.check_goes_on()?;
         match tried {
             Ok(Attempt::Done) => return Ok(()),
             Ok(Attempt::AtGap) => {
@@ -184,7 +208,8 @@ impl Opener {
         }
     }
 
-    fn log_in(&self, directory: &Path) -> Arc<InfoLog> {
+    /// The LOG in a directory of its own; `what` is opened.
+    pub(super) fn log_in(&self, directory: &Path, what: &str) -> Arc<InfoLog> {
         let info_log = InfoLog::open(
             Arc::clone(&self.file_system),
             directory,
@@ -196,7 +221,7 @@ impl Opener {
             },
         );
         info_log.header(self.log_header());
-        info_log.info(|| format!("opening as a secondary of {}", self.path.display()));
+        info_log.info(|| format!("opening as a {what} of {}", self.path.display()));
         self.notes.iter().for_each(|note| info_log.warn(|| format!("options: {note}")));
         info_log
     }
@@ -207,16 +232,20 @@ impl Opener {
         loop {
             attempt += 1;
             let before = self.manifest_in_use();
-            let found = self
-                .recover_versions(&self.families_to_open(), RecoverMode::ReadOnly)
-                .and_then(|versions| Ok((self.find_logs(&versions, info_log)?, versions)));
+            let found = self.recover_versions(&self.families_to_open(), RecoverMode::ReadOnly).and_then(|versions| {
+                let reads_logs = self.tables_in.is_none();
+                let logs = if reads_logs { self.find_logs(&versions, info_log)? } else { self.path.clone() };
+                Ok((logs, versions))
+            });
             match found {
                 Ok((directory, versions)) => {
                     if !self.file_system.exists(&directory)? {
                         return Err(Error::invalid_argument("wal_dir not found").in_file(directory));
                     }
                     let core = self.assemble(versions, directory, Arc::clone(info_log), None, true);
-                    core.reads.blob_source().set_unbounded();
+                    if self.tables_in.is_none() {
+                        core.reads.blob_source().set_unbounded();
+                    }
                     return Ok(core);
                 }
                 Err(error) => {
@@ -232,7 +261,7 @@ impl Opener {
     /// Takes in families that came since, with the options that the OPTIONS file has for them.
     /// False when some of them have to wait: the OPTIONS file does not have them yet, or a comparator is not built in.
     /// The others go on.
-    fn add_families(&mut self, base: &DbOptions, info_log: &InfoLog) -> Result<bool> {
+    pub(super) fn add_families(&mut self, base: &DbOptions, info_log: &InfoLog) -> Result<bool> {
         let existing = version_set::list_column_families(&*self.file_system, &self.path)?;
         let is_known = |name: &String| self.families.iter().any(|(known, _)| known == name);
         if existing.iter().all(|(_, name, _)| is_known(name)) {
@@ -271,7 +300,9 @@ impl Follower {
         before: ManifestStamp,
         missing_is_error: bool,
     ) -> Result<Attempt> {
-        if self.manifest == Some(before) {
+        if self.names.is_some() {
+            self.read_tables(core, secondary, before)
+        } else if self.manifest == Some(before) {
             self.read_on(core, secondary, before, missing_is_error)
         } else {
             self.read_anew(core, secondary, before, missing_is_error)
@@ -311,23 +342,8 @@ impl Follower {
         before: ManifestStamp,
         missing_is_error: bool,
     ) -> Result<Attempt> {
-        check_no_snapshot(core)?;
-        let has_all_families = match &self.base {
-            Some(base) => self.opener.add_families(base, core.events.log())?,
-            None => true,
-        };
-        let fresh = self.opener.recover_versions(&self.opener.families_to_open(), RecoverMode::ReadOnly)?;
-        self.check_same_database(core, &fresh, before)?;
-        fresh.take_open_tables(&core.versions);
-        let known = core.families.load_full();
-        let families: Vec<(FamilyView, Arc<ColumnFamilyData>)> = fresh
-            .families()
-            .into_iter()
-            .map(|view| {
-                let data = known.get(view.id).cloned().unwrap_or_else(|| open::new_family(core, view.clone()));
-                (view, data)
-            })
-            .collect();
+        let (fresh, has_all_families) = self.read_manifest(core, before)?;
+        let families = families_of(core, &fresh);
         self.open_files(core, &fresh, &families, before)?;
         families.iter().for_each(|(_, data)| data.memtable.store(data.new_memtable()));
         self.manifest = None;
@@ -358,12 +374,25 @@ impl Follower {
         Ok(if read.stopped_at_gap { Attempt::AtGap } else { Attempt::Done })
     }
 
+    /// What the MANIFEST has by now, and whether families that came do not have to wait.
+    pub(super) fn read_manifest(&mut self, core: &DbCore, before: ManifestStamp) -> Result<(VersionSet, bool)> {
+        check_no_snapshot(core)?;
+        let has_all_families = match &self.base {
+            Some(base) => self.opener.add_families(base, core.events.log())?,
+            None => true,
+        };
+        let fresh = self.opener.recover_versions(&self.opener.families_to_open(), RecoverMode::ReadOnly)?;
+        self.check_same_database(core, &fresh, before)?;
+        fresh.take_open_tables(&core.versions);
+        Ok((fresh, has_all_families))
+    }
+
     /// Refuses what is another database by now, and logs that are elsewhere by now.
     fn check_same_database(&self, core: &DbCore, fresh: &VersionSet, before: ManifestStamp) -> Result<()> {
         let what = match (core.versions.db_id(), fresh.db_id()) {
             (Some(own), Some(now)) if own != now => "the directory has another database now: open the secondary anew",
             // Only an open begins a MANIFEST under another number, and may have another directory of logs.
-            _ if self.manifest.is_some_and(|(number, _)| number == before.0) => return Ok(()),
+            _ if self.names.is_some() || self.manifest.is_some_and(|(number, _)| number == before.0) => return Ok(()),
             _ => {
                 let directory = self.opener.clone().find_logs(fresh, core.events.log())?;
                 if is_same(&directory, core.files.places().log_directory()) {
@@ -392,7 +421,7 @@ impl Follower {
     }
 
     /// Opens the tables and the blob files of a tree, so that they can be read whatever becomes of their names.
-    fn open_files(
+    pub(super) fn open_files(
         &self,
         core: &DbCore,
         fresh: &VersionSet,
@@ -406,7 +435,8 @@ impl Follower {
         }
         tables.truncate(core.files.open_tables().most_kept());
         let opened = open_all(&*core.env.spawner, open::opening_threads(core), tables);
-        let blobs = fresh.blob_files_now();
+        // What has a name of its own can be opened when it is needed.
+        let blobs = if self.names.is_some() { Vec::new() } else { fresh.blob_files_now() };
         let opened = opened.and_then(|()| {
             blobs.into_iter().try_for_each(|(family, number)| core.reads.blob_source().open_whole(family, number))
         });
@@ -469,8 +499,18 @@ fn is_one_moment(read: &RecoveredLogs, tree: &Tree<'_>) -> bool {
     !tree.families.iter().any(|(view, _)| is_ahead(view)) && tree.versions.largest_in_tables() <= read.reached
 }
 
+/// The families of a tree, with what readers have of them already.
+pub(super) fn families_of(core: &DbCore, fresh: &VersionSet) -> Vec<(FamilyView, Arc<ColumnFamilyData>)> {
+    let known = core.families.load_full();
+    let with_data = |view: FamilyView| {
+        let data = known.get(view.id).cloned().unwrap_or_else(|| open::new_family(core, view.clone()));
+        (view, data)
+    };
+    fresh.families().into_iter().map(with_data).collect()
+}
+
 /// A snapshot says a number, and the tables that come may not have what was there then.
-fn check_no_snapshot(core: &DbCore) -> Result<()> {
+pub(super) fn check_no_snapshot(core: &DbCore) -> Result<()> {
     match core.reads.snapshots().oldest() {
         None => Ok(()),
         Some(oldest) => Err(Error::new(
@@ -484,7 +524,12 @@ fn check_no_snapshot(core: &DbCore) -> Result<()> {
 }
 
 /// Gives readers the views. The number first: with it, what was there before is still read as it was.
-fn install(core: &DbCore, fresh: VersionSet, views: Vec<(FamilyView, Arc<ColumnFamilyData>)>, end: SequenceNumber) {
+pub(super) fn install(
+    core: &DbCore,
+    fresh: VersionSet,
+    views: Vec<(FamilyView, Arc<ColumnFamilyData>)>,
+    end: SequenceNumber,
+) {
     core.writes.publisher().raise(end);
     let mut families = FamilyMap::default();
     let mut states = Vec::new();

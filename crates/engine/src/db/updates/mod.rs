@@ -34,6 +34,7 @@ use crate::write::wal;
 use ferrock_base::{Error, ErrorKind, FileNumber, Result, SequenceNumber};
 use ferrock_format::log::LogEvent;
 use ferrock_format::write_batch::{Record, WriteBatch};
+use ferrock_statistics::Ticker;
 use files::{ListedLog, OpenLog};
 use std::fmt;
 use std::path::PathBuf;
@@ -134,6 +135,9 @@ pub(crate) fn updates_since(
     sequence: SequenceNumber,
     options: WalReadOptions,
 ) -> Result<WalIterator> {
+    if let Some(recorder) = core.metrics.recorder() {
+        recorder.add(Ticker::GetUpdatesSinceCalls, 1);
+    }
     files::check_readable(core)?;
     let visible = core.visible();
     if sequence > visible.plus(1) {

@@ -11,6 +11,7 @@ use crate::reader::table_blocks::TableBlocks;
 use crate::reader::{BlockTable, TableReadOptions};
 use ferrock_base::{ErrorKind, LookupKey, ParsedInternalKey, Result};
 use ferrock_format::handle::BlockHandle;
+use ferrock_statistics::{PerfMetric, PerfTimer};
 
 #[derive(Debug, Default)]
 enum Stage {
@@ -191,11 +192,13 @@ impl TableLookup {
             }
         };
         let mut was_found = false;
+        let timer = PerfTimer::of(counts.perf(), PerfMetric::BlockSeekNanos);
         let outcome =
             search_block(loader, block, handle.offset, key.internal_key(), true, &mut |key, value, pinned| {
                 was_found = true;
                 visit(key, value, pinned)
             })?;
+        drop(timer);
         match outcome {
             Outcome::EndOfBlock if !loader.decoder().index_has_user_keys() => {
                 let mut next = Box::new(NextBlocks::after_first(was_found, self.passed_filter));

@@ -112,7 +112,8 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
 
     /// The range tombstones to write, and those that are of no use any more.
     pub fn tombstone_fates(&self) -> TombstoneFates {
-        self.tombstones.fates(&self.options.stripes, self.options.bottommost, &self.deeper)
+        let part = (self.options.start.as_deref(), self.options.end.as_deref());
+        self.tombstones.fates(&self.options.stripes, self.options.bottommost, &self.deeper, part)
     }
 
     /// Goes to the next output.

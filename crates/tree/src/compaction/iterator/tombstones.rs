@@ -12,8 +12,8 @@ use ferrock_base::types::SequenceNumber;
 pub struct TombstoneFates {
     /// Those that the outputs must carry on.
     pub surviving: Vec<RangeTombstone>,
-    /// Those that delete nothing any more.
-    pub obsolete: Vec<RangeTombstone>,
+    /// How many delete nothing any more.
+    pub obsolete: u64,
 }
 
 /// Answers what is deleted, for ascending keys, and tells which tombstones have to be written again.
@@ -79,9 +79,21 @@ impl CompactionRangeTombstones {
         active.iter().filter_map(|&index| sources[index].covering_sequence(order, key, upper)).max()
     }
 
-    /// Of each fragment the newest tombstone of every stripe, sorted by start, newest first.
+    /// Of each fragment the newest tombstone of every stripe, sorted by start, newest first. Those that go are counted
+    /// between two user keys.
     #[must_use]
-    pub fn fates(&self, stripes: &SnapshotStripes, bottommost: bool, deeper: &impl DeeperLevels) -> TombstoneFates {
+    pub fn fates(
+        &self,
+        stripes: &SnapshotStripes,
+        bottommost: bool,
+        deeper: &impl DeeperLevels,
+        (start, end): (Option<&[u8]>, Option<&[u8]>),
+    ) -> TombstoneFates {
+        let order = self.order.user();
+        let is_within = |from: &[u8], to: &[u8]| {
+            start.is_none_or(|start| order.compare(to, start).is_gt())
+                && end.is_none_or(|end| order.compare(from, end).is_lt())
+        };
         let mut fates = TombstoneFates::default();
         for fragment in self.clipped.iter() {
             let mut last_stripe = None;
@@ -92,8 +104,12 @@ impl CompactionRangeTombstones {
                 }
                 let obsolete = sequence <= stripes.earliest()
                     && (bottommost || deeper.range_not_exists_beyond_output_level(fragment.start, fragment.end));
-                let list = if obsolete { &mut fates.obsolete } else { &mut fates.surviving };
-                list.push(RangeTombstone { start: fragment.start.to_vec(), end: fragment.end.to_vec(), sequence });
+                if obsolete {
+                    fates.obsolete += u64::from(is_within(fragment.start, fragment.end));
+                    continue;
+                }
+                let (start, end) = (fragment.start.to_vec(), fragment.end.to_vec());
+                fates.surviving.push(RangeTombstone { start, end, sequence });
             }
         }
         fates

@@ -72,7 +72,14 @@ pub fn pick_files(input: &PickerInput<'_>, request: &FilesRequest<'_>) -> Result
 
 fn check_request(input: &PickerInput<'_>, request: &FilesRequest<'_>) -> Result<()> {
     let (version, output_level) = (input.version, request.output_level);
-    let deepest = version.num_levels() - 1;
+    let deepest = version.num_compacted_levels() - 1;
+    if version.reserves_last_level() && output_level > deepest {
+        let what = format!(
+            "output level {output_level}: Exceed the maximum output level defined by the current compaction algorithm \
+             with ingest_behind --- {deepest}: the last level is reserved (cf_allow_ingest_behind)"
+        );
+        return Err(Error::invalid_argument(what));
+    }
     if output_level > deepest {
         let what = format!("output level {output_level}: the family has the levels 0 to {deepest}");
         return Err(Error::invalid_argument(what));

@@ -6,6 +6,15 @@ use ferrock_base::SequenceNumber;
 use ferrock_options::ColumnFamilyOptions;
 use std::sync::Arc;
 
+/// What can be read: the numbers that compactions keep readable.
+#[derive(Clone, Debug, Default)]
+pub struct Readable {
+    /// Those of the snapshots there are, ascending.
+    pub snapshots: Vec<SequenceNumber>,
+    /// No snapshot that is not among these is older than this.
+    pub latest: SequenceNumber,
+}
+
 /// What a choice depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct PickerInput<'a> {
@@ -21,6 +30,8 @@ pub struct PickerInput<'a> {
     pub bottommost_threshold: SequenceNumber,
     /// The oldest snapshot; [`MAX_SEQUENCE_NUMBER`](ferrock_base::MAX_SEQUENCE_NUMBER) without one.
     pub earliest_snapshot: SequenceNumber,
+    /// What can be read, where a table of the family may have range deletions; `None` where none has.
+    pub readable: Option<&'a Readable>,
     /// Unix time.
     pub now_secs: u64,
     /// Files that `periodic_compaction_seconds` makes due within so many seconds are due:

@@ -68,7 +68,7 @@ pub fn manual_steps(
         return vec![ManualStep { input_level: 0, output_level: 0 }];
     }
     if options.compaction_shape() == CompactionShape::Runs {
-        return vec![ManualStep { input_level: 0, output_level: version.num_levels() - 1 }];
+        return vec![ManualStep { input_level: 0, output_level: version.num_compacted_levels() - 1 }];
     }
     let range = BoundaryRange::of_user_keys(begin, end);
     let comparator = version.comparator().user();

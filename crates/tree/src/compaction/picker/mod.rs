@@ -1,6 +1,7 @@
 //! Chooses what to compact next. Everything here is a pure function of a version, options and what is running.
 //!
 //! ```text
+//! covered        tables that lie under a range deletion, to be dropped
 //! score          how badly each level needs a compaction
 //! level0         level 0: trivial moves, level 0 into itself
 //! file_order     which file of a level goes first
@@ -19,6 +20,7 @@
 //!
 //! A family of style none is compacted by hand.
 
+mod covered;
 mod fifo;
 mod file_order;
 mod files;
@@ -39,7 +41,7 @@ mod universal;
 mod within;
 
 pub use files::{FilesRequest, pick_files};
-pub use input::PickerInput;
+pub use input::{PickerInput, Readable};
 pub(crate) use inputs::{grandparents, max_output_file_size_bytes};
 pub use manual::{ManualChoice, ManualRequest, ManualStep, manual_steps, pick_manual};
 pub(crate) use placement::proximal_output;
@@ -56,8 +58,8 @@ use ferrock_options::{ColumnFamilySettings, CompactionShape};
 #[must_use]
 pub fn pick(input: &PickerInput<'_>) -> Option<CompactionChoice> {
     match shape(input) {
-        CompactionShape::Levels => leveled::pick(input),
-        CompactionShape::Runs => universal::pick(input),
+        CompactionShape::Levels => covered::pick(input).or_else(|| leveled::pick(input)),
+        CompactionShape::Runs => covered::pick(input).or_else(|| universal::pick(input)),
         CompactionShape::Queue => fifo::pick(input),
         CompactionShape::ByHand => None,
     }
@@ -81,10 +83,11 @@ pub fn needs_compaction(input: &PickerInput<'_>) -> bool {
             let scores = compaction_scores(input.version, input.options);
             let can_move =
                 |level| input.version.level(level).iter().any(|file| !placement::stays_on(input, level, file));
-            scores.iter().any(|score| score.score >= 1.0 && can_move(score.level)) || triggers::has_candidates(input)
+            scores.iter().any(|score| score.score >= 1.0 && can_move(score.level))
+                || triggers::has_candidates(input)
+                || covered::pick(input).is_some()
         }
-        CompactionShape::Runs => universal::pick(input).is_some(),
-        CompactionShape::Queue => fifo::pick(input).is_some(),
+        CompactionShape::Runs | CompactionShape::Queue => pick(input).is_some(),
         CompactionShape::ByHand => false,
     }
 }

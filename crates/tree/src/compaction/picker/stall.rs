@@ -1,6 +1,6 @@
 //! When writers must slow down or stop because compaction is behind: a pure function of counts.
 
-use ferrock_options::{ColumnFamilySettings, CompactionShape};
+use ferrock_options::{ColumnFamilySettings, CompactionShape, WaitCause};
 
 /// What the conditions look at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +24,38 @@ pub enum StallCause {
     Level0Files,
     /// Too many bytes wait for compaction.
     PendingCompactionBytes,
+}
+
+impl From<StallCause> for WaitCause {
+    fn from(cause: StallCause) -> Self {
+        match cause {
+            StallCause::Memtables => Self::Memtables,
+            StallCause::Level0Files => Self::Level0Files,
+            StallCause::PendingCompactionBytes => Self::PendingCompactionBytes,
+        }
+    }
+}
+
+/// The numbers that make a cause hold, or no more, for a line of the LOG.
+#[must_use]
+pub fn numbers(settings: &ColumnFamilySettings, input: &StallInput, cause: StallCause) -> String {
+    match cause {
+        StallCause::Memtables => format!(
+            "{} memtables wait for their flush, max_write_buffer_number is {}",
+            input.num_unflushed_memtables, settings.max_write_buffer_number
+        ),
+        StallCause::Level0Files => format!(
+            "{} files in level 0, level0_slowdown_writes_trigger is {}, level0_stop_writes_trigger {}",
+            input.num_level_0_files, settings.level0_slowdown_writes_trigger, settings.level0_stop_writes_trigger
+        ),
+        StallCause::PendingCompactionBytes => format!(
+            "{} bytes wait for compactions, soft_pending_compaction_bytes_limit is {}, \
+             hard_pending_compaction_bytes_limit {}",
+            input.compaction_needed_bytes,
+            settings.soft_pending_compaction_bytes_limit,
+            settings.hard_pending_compaction_bytes_limit
+        ),
+    }
 }
 
 /// What writers must do.

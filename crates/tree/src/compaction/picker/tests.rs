@@ -8,11 +8,13 @@
 //! running 0->5 #3 #4                     files that a compaction has, and where it goes
 //! now 1000        threshold 50           Unix time; sequence number below which bottommost files are rewritten
 //! snapshot 40                            the oldest snapshot
+//! snapshots 40 50  latest 90             all snapshots, and the newest number that is visible
 //! early 200                              seconds until the next off-peak time, in one
 //! cursor 3 key                           where round robin continues
 //! blobs #5 100 60                        a blob file: bytes, and bytes of garbage
 //! L0 #9 a..m 100 seq=7 from=3 epoch=9 marked born=20 written=30 path=1 blob=5
 //! L0 #9 a..m 100 reads=7 oldest=90           collapsible reads; when its oldest entry had been written
+//! L0 #9 a..m! 100 deletes=a..f@90,f..m@80    its range tombstones
 //! L0 #8 a..m 100 entries=10 deletions=9      as its properties, once it was opened, say
 //! ----
 //! what comes out
@@ -24,7 +26,10 @@ use super::*;
 use crate::compaction::choice::{CompactionKind, CompactionReason, LevelInputs, RunningCompactions};
 use crate::version::{FileStatistics, Version, VersionBuilder};
 use ferrock_base::internal_key::make_internal_key;
-use ferrock_base::{FileNumber, InternalComparator, MAX_SEQUENCE_NUMBER, SequenceNumber, Temperature, ValueType};
+use ferrock_base::range_tombstone::{FragmentedRangeTombstones, RangeTombstone};
+use ferrock_base::{
+    Comparator, FileNumber, InternalComparator, MAX_SEQUENCE_NUMBER, SequenceNumber, Temperature, ValueType,
+};
 use ferrock_format::version_edit::{BlobFileAddition, BlobFileGarbage, NewFile, VersionEdit};
 use ferrock_options::{
     BottommostLevelCompaction, ColumnFamilyOptions, ColumnFamilySettings, CompactionOptions, CompactionStyle,
@@ -46,6 +51,8 @@ struct Script {
     snapshot: Option<u64>,
     statistics: Vec<(FileNumber, FileStatistics)>,
     reads: Vec<(FileNumber, u64, u64)>,
+    readable: Readable,
+    tombstones: Vec<(FileNumber, Arc<FragmentedRangeTombstones>)>,
 }
 
 impl Script {
@@ -56,6 +63,7 @@ impl Script {
             running,
             bottommost_threshold: SequenceNumber(self.threshold),
             earliest_snapshot: self.snapshot.map_or(MAX_SEQUENCE_NUMBER, SequenceNumber),
+            readable: Some(&self.readable),
             now_secs: self.now_secs,
             early_secs: self.early_secs,
         }
@@ -64,6 +72,7 @@ impl Script {
 
 fn parse(input: &str) -> Script {
     let mut script = Script::default();
+    script.readable.latest = MAX_SEQUENCE_NUMBER;
     let settings = &mut script.options.settings;
     settings.max_bytes_for_level_base = 1000;
     settings.target_file_size_base = 100;
@@ -86,6 +95,11 @@ fn parse(input: &str) -> Script {
             "early" => script.early_secs = words[1].parse().unwrap(),
             "now" => script.now_secs = words[1].parse().unwrap(),
             "snapshot" => script.snapshot = words[1].parse().ok(),
+            "snapshots" => {
+                let numbers = words[1..].iter().map(|word| SequenceNumber(word.parse().unwrap()));
+                script.readable.snapshots = numbers.collect();
+            }
+            "latest" => script.readable.latest = SequenceNumber(words[1].parse().unwrap()),
             "threshold" => script.threshold = words[1].parse().unwrap(),
             "cursor" => {
                 let key = make_internal_key(words[2].as_bytes(), MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
@@ -116,6 +130,9 @@ fn parse(input: &str) -> Script {
                     value.map_or(0, |value| value.parse().unwrap())
                 };
                 let file = parse_file(&words);
+                if let Some(list) = words.iter().find_map(|word| word.strip_prefix("deletes=")) {
+                    script.tombstones.push((file.number, Arc::new(parse_tombstones(list))));
+                }
                 script.reads.push((file.number, count("reads"), count("oldest")));
                 let (num_entries, num_deletions) = (count("entries"), count("deletions"));
                 if num_entries > 0 {
@@ -130,6 +147,16 @@ fn parse(input: &str) -> Script {
         }
     }
     script
+}
+
+fn parse_tombstones(list: &str) -> FragmentedRangeTombstones {
+    let tombstone = |text: &str| {
+        let (range, sequence) = text.split_once('@').unwrap();
+        let (start, end) = range.split_once("..").unwrap();
+        let sequence = SequenceNumber(sequence.parse().unwrap());
+        RangeTombstone { start: start.as_bytes().to_vec(), end: end.as_bytes().to_vec(), sequence }
+    };
+    FragmentedRangeTombstones::new(Comparator::Bytewise, list.split(',').map(tombstone).collect())
 }
 
 fn parse_file(words: &[&str]) -> NewFile {
@@ -153,7 +180,7 @@ fn parse_file(words: &[&str]) -> NewFile {
             ("written", value) => file.file_creation_time_secs = value.parse().unwrap(),
             ("blob", value) => file.oldest_blob_file_number = Some(FileNumber(value.parse().unwrap())),
             ("path", value) => file.path_id = value.parse().unwrap(),
-            ("entries" | "deletions" | "reads" | "oldest", _) => {}
+            ("entries" | "deletions" | "reads" | "oldest" | "deletes", _) => {}
             ("marked", _) => file.needs_compaction = true,
             ("temperature", value) => file.temperature = Temperature::from_option_name(value).unwrap(),
             (name, _) => panic!("{name}"),
@@ -184,6 +211,10 @@ fn run(input: &str) -> String {
             file.add_collapsible_reads(*reads);
             file.set_oldest_entry_by_secs(*oldest);
         });
+    }
+    for (number, tombstones) in &script.tombstones {
+        let files = version.files().filter(|(_, file)| file.number == *number);
+        files.for_each(|(_, file)| file.set_range_tombstones(tombstones));
     }
     let mut running = RunningCompactions::default();
     for (start_level, output_level, numbers) in &script.running {
@@ -390,6 +421,11 @@ fn placement() {
 #[test]
 fn level_0() {
     check("level0.txt");
+}
+
+#[test]
+fn range_deletions() {
+    check("covered.txt");
 }
 
 #[test]

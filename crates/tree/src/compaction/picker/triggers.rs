@@ -69,7 +69,11 @@ fn candidates<'a>(
             None => is_due(input, reason, *level, file),
         };
         let stays = goes_down(input, reason, *level) && placement::stays_on(input, *level, file);
-        !is_at_its_end && !file.is_being_compacted() && is_due && !stays
+        *level < input.version.num_compacted_levels()
+            && !is_at_its_end
+            && !file.is_being_compacted()
+            && is_due
+            && !stays
     })
 }
 
@@ -93,7 +97,7 @@ fn is_read_in_vain(input: &PickerInput<'_>, file: &FileMetadata) -> bool {
 }
 
 fn deepest_level(input: &PickerInput<'_>) -> usize {
-    input.version.deepest_non_empty_level().unwrap_or(0)
+    input.version.deepest_compacted_level().unwrap_or(0)
 }
 
 fn is_due(input: &PickerInput<'_>, reason: CompactionReason, level: usize, file: &Arc<FileMetadata>) -> bool {

@@ -17,6 +17,9 @@
 //! which is level 0 if that is a file of level 0. A run that is being compacted is where it was until that is done, so
 //! merges that run at once never cross.
 //!
+//! With `cf_allow_ingest_behind` the last level is no run: the level above it is the last one here, and nothing there
+//! is at the bottom of the tree.
+//!
 //! With `incremental` a merge for size amplification is a part of the two oldest runs where it can be (`incremental`),
 //! and other outputs end near the ends of files of the next run.
 //!
@@ -61,20 +64,21 @@ impl<'a> SortedRun<'a> {
 /// The sorted runs of a version, newest first.
 fn sorted_runs(version: &Version) -> Vec<SortedRun<'_>> {
     let newest = version.level(0).chunks(1).map(|file| SortedRun::new(version, 0, file));
-    let deeper = (1..version.num_levels()).map(|level| SortedRun::new(version, level, version.level(level)));
+    let deeper = (1..version.num_compacted_levels()).map(|level| SortedRun::new(version, level, version.level(level)));
     newest.chain(deeper).filter(|run| !run.files.is_empty()).collect()
 }
 
 /// How many sorted runs a version has.
 pub(super) fn num_runs(version: &Version) -> usize {
-    version.level(0).len() + (1..version.num_levels()).filter(|&level| !version.level(level).is_empty()).count()
+    version.level(0).len()
+        + (1..version.num_compacted_levels()).filter(|&level| !version.level(level).is_empty()).count()
 }
 
 /// How badly the runs need a compaction, from 1 on: how many are idle, beside the trigger.
 pub(super) fn score(version: &Version, trigger: i32) -> f64 {
     let idle = |files: &[Arc<FileMetadata>]| files.first().is_some_and(|file| !file.is_being_compacted());
     let newest = version.level(0).chunks(1).filter(|file| idle(file)).count();
-    let deeper = (1..version.num_levels()).filter(|&level| idle(version.level(level))).count();
+    let deeper = (1..version.num_compacted_levels()).filter(|&level| idle(version.level(level))).count();
     (newest + deeper) as f64 / f64::from(trigger.max(1))
 }
 
@@ -317,7 +321,7 @@ impl<'a> Picker<'a> {
     ) -> Option<CompactionChoice> {
         let version = self.input.version;
         let output_level = match self.runs.get(runs.end) {
-            None => version.num_levels() - 1,
+            None => version.num_compacted_levels() - 1,
             Some(next) => next.level.saturating_sub(1),
         };
         let mut inputs: Vec<LevelInputs> = Vec::new();
@@ -395,7 +399,9 @@ impl<'a> Picker<'a> {
         }
         version
             .files()
-            .filter(|(_, file)| !file.is_being_compacted() && triggers::is_marked(file))
+            .filter(|(level, file)| {
+                *level < version.num_compacted_levels() && !file.is_being_compacted() && triggers::is_marked(file)
+            })
             .find_map(|(level, file)| self.compact_file(CompactionReason::FilesMarkedForCompaction, level, file))
     }
 
@@ -416,7 +422,7 @@ impl<'a> Picker<'a> {
         if level == 0 && input.running.uses_level_0() {
             return None;
         }
-        let last = version.num_levels() - 1;
+        let last = version.num_compacted_levels() - 1;
         let below = (level + 1..=last).find(|&below| !version.level(below).is_empty());
         // Of a run that is the oldest nothing is freed by moving a file down.
         let output_level = if level == 0 { below.unwrap_or(last) } else { below? };

@@ -67,6 +67,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
                     return self.resolve_by_seek();
                 }
                 if parsed.sequence > self.options.view.newest() {
+                    self.passed.work.reseeks += 1;
                     self.seek_before_saved_key();
                     break;
                 }
@@ -103,6 +104,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
 
     /// The same for a key with many versions: from the newest visible one forward, then back before them all.
     fn resolve_by_seek(&mut self) -> Result<bool> {
+        self.passed.work.reseeks += 1;
         self.seek_saved_key();
         let live = self.resolve_newest()?;
         self.seek_before_saved_key();

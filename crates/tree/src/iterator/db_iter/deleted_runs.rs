@@ -46,10 +46,49 @@ pub(super) struct Walk {
     is_extension: bool,
 }
 
+/// Why an iterator that goes forward passes an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hidden {
+    /// A newer entry of its key decides: an older version, or what a deletion hides.
+    Older = 0,
+    /// It is a deletion, or under a range deletion.
+    Deleted = 1,
+    /// The iterator does not see it.
+    Recent = 2,
+}
+
+/// What an iterator did since it was made beside showing rows: only grows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IterWork {
+    /// Entries that were passed going forward, by [`Hidden`].
+    pub passed: [u64; 3],
+    /// Seeks past many versions of a key.
+    pub reseeks: u64,
+}
+
+impl IterWork {
+    /// Hidden entries that were passed going forward.
+    #[inline]
+    #[must_use]
+    pub fn passed_entries(&self) -> u64 {
+        self.passed.iter().sum()
+    }
+
+    /// What was done since there was `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let since = |now: u64, before: u64| now.saturating_sub(before);
+        Self {
+            passed: std::array::from_fn(|why| since(self.passed[why], before.passed[why])),
+            reseeks: since(self.reseeks, before.reseeks),
+        }
+    }
+}
+
 /// Hidden entries that an iterator has passed.
 #[derive(Debug, Default)]
 pub(super) struct Passed {
-    pub(super) entries: u64,
+    pub(super) work: IterWork,
     /// Those of the memtable, by one step.
     in_step: u64,
     /// The same since the iterator was placed, and the steps.
@@ -62,13 +101,19 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     /// since it was made.
     #[must_use]
     pub fn passed_entries(&self) -> u64 {
-        self.passed.entries
+        self.passed.work.passed_entries()
+    }
+
+    /// What the iterator did since it was made beside showing rows.
+    #[must_use]
+    pub fn work(&self) -> IterWork {
+        self.passed.work
     }
 
     /// Notes that the search passes the entry under the inner iterator.
     #[inline]
-    pub(super) fn note_passed(&mut self, walk: &mut Walk) {
-        self.passed.entries += 1;
+    pub(super) fn note_passed(&mut self, walk: &mut Walk, why: Hidden) {
+        self.passed.work.passed[why as usize] += 1;
         walk.passed += 1;
         if self.inner.stands_on_newest_child() {
             self.passed.in_step += 1;

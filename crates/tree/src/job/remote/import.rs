@@ -6,6 +6,7 @@
 //! | tables read, where the worker counts them | the inputs |
 //! | entries read | those that the inputs hold, where these say |
 //! | size of each file | what the result says |
+//! | checksum of each whole file, where the database makes them | what the result says |
 //! | the opened table: footer, metaindex, properties, index | themselves; unique id and entries against the result |
 //! | checksum of every block | the blocks |
 //! | first and last key, sequence numbers | the bounds that the MANIFEST will have, which lie within the inputs' |
@@ -25,6 +26,7 @@ use crate::job::verify::Verification;
 use crate::job::{EntriesRead, JobContext, JobEnv, JobOutput, WrittenFiles, check_entries};
 use crate::version::FileMetadata;
 use blobs::BlobCheck;
+use ferrock_base::file_checksum::{FileChecksum, FileChecksumContext};
 use ferrock_base::internal_key::{sequence, user_key};
 use ferrock_base::{Error, FileNumber, InternalIterator, Result, SequenceNumber};
 use ferrock_format::compaction_service::{BlobJob, CompactionServiceOutputFile, CompactionServiceResult};
@@ -33,7 +35,7 @@ use ferrock_format::unique_id::UniqueId;
 use ferrock_format::version_edit::NewFile;
 use ferrock_options::CompactionJobStats;
 use ferrock_table::{Table, TableReadOptions};
-use ferrock_vfs::{FileSystem, IoActivity, SequentialOptions, WritableOptions, WritePurpose};
+use ferrock_vfs::{FileSystem, IoActivity, SequentialOptions, WritableOptions, WritePurpose, sum_of_file};
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 
@@ -173,12 +175,13 @@ impl Import<'_> {
             return Err(Error::corruption(format!("the file has {size_bytes} bytes")).in_file(source));
         }
         let mut new = self.described(file, number, size_bytes);
+        new.checksum = self.checksum(&target, new.recorded_checksum())?;
         self.check_bounds(&new)?;
         let family = &self.context.family;
         let table = family.table_cache.open_uncharged(&FileMetadata::from(new.clone()), IoActivity::Compaction)?;
         check_table(&table, file)?;
         let wanted = Verification::of_remote(&family.options);
-        table.verify_checksums(READAHEAD_BYTES)?;
+        table.verify_checksums(READAHEAD_BYTES, IoActivity::Compaction)?;
         if wanted.entries || blobs.is_some() {
             new.oldest_blob_file_number = self.check_all_entries(&table, &new, blobs)?;
         } else {
@@ -186,6 +189,24 @@ impl Import<'_> {
         }
         self.env.note_output(target, size_bytes)?;
         Ok(new)
+    }
+
+    /// The checksum of a file that was brought here, compared with the one that the result says where the database
+    /// makes checksums of its files.
+    fn checksum(&self, path: &Path, said: Option<FileChecksum>) -> Result<Option<FileChecksum>> {
+        let Some(factory) = &self.context.db.components.file_checksum_gen_factory else { return Ok(said) };
+        let of = |requested_function| factory.create(&FileChecksumContext { path, requested_function });
+        let of_said = said.as_ref().and_then(|said| of(Some(&said.function_name)));
+        let Some(generator) = of_said.or_else(|| of(None)) else { return Ok(said) };
+        let check = |_| self.env.check_stop();
+        let found = sum_of_file(&*self.context.file_system, path, generator, &check)?;
+        match said {
+            Some(said) if said.function_name == found.function_name && said != found => {
+                Err(Error::corruption(format!("the worker wrote a file with the checksum {said}, and it has {found}"))
+                    .in_file(path))
+            }
+            _ => Ok(Some(found)),
+        }
     }
 
     fn source(&self, file: &CompactionServiceOutputFile) -> Result<PathBuf> {

@@ -9,6 +9,7 @@ use ferrock_format::blob_file::BLOB_RECORD_HEADER_SIZE;
 use ferrock_format::compaction_service::{BlobJob, CompactionServiceInput, JobDetails};
 use ferrock_format::file_name;
 use ferrock_options::{ColumnFamilyOptions, CompressionType};
+use ferrock_vfs::IoActivity;
 
 /// Why a compaction cannot be done by a worker; `None`: it can.
 #[must_use]
@@ -62,7 +63,7 @@ pub fn blob_numbers_wanted(
     }
     let mut bytes = 0u64;
     for (_, file) in choice.input_files() {
-        let table = context.family.table_cache.get_for_job(file)?;
+        let table = context.family.table_cache.get_for_job(file, IoActivity::Compaction)?;
         let properties = table.properties();
         let headers = properties.num_entries.saturating_mul(BLOB_RECORD_HEADER_SIZE as u64);
         let records = properties.raw_key_size.saturating_add(properties.raw_value_size).saturating_add(headers);

@@ -59,10 +59,10 @@ pub fn choice_of(
     output_path_id: u32,
 ) -> Result<CompactionChoice> {
     let output_level = input.output_level as usize;
-    if output_level >= version.num_levels() {
+    if output_level >= version.num_compacted_levels() {
         return Err(Error::invalid_argument(format!(
-            "output_level={output_level}: the family has {} levels",
-            version.num_levels()
+            "output_level={output_level}: the family has {} levels for compactions",
+            version.num_compacted_levels()
         )));
     }
     let inputs = inputs_of(version, &input.input_files)?;
@@ -123,6 +123,7 @@ fn work_out(choice: &mut CompactionChoice, options: &ColumnFamilyOptions) {
         running: &RunningCompactions::default(),
         bottommost_threshold: SequenceNumber(0),
         earliest_snapshot: MAX_SEQUENCE_NUMBER,
+        readable: None,
         now_secs: 0,
         early_secs: 0,
     };
@@ -189,10 +190,10 @@ pub fn result_of(
             oldest_ancester_time_secs: file.oldest_ancester_time_secs,
             file_creation_time_secs: file.file_creation_time_secs,
             epoch_number: file.epoch_number.unwrap_or(0),
-            checksum: file.checksum.clone(),
             needs_compaction: file.needs_compaction,
             unique_id: file.unique_id.unwrap_or_default(),
             temperature: file.temperature,
+            checksum: file.recorded_checksum(),
             compensated_range_deletion_size_bytes: file.compensated_range_deletion_size_bytes,
             min_timestamp: file.min_timestamp.clone(),
             max_timestamp: file.max_timestamp.clone(),

@@ -35,6 +35,13 @@ impl VersionSet {
         }
     }
 
+    /// The MANIFEST that was read, and where the last record that was read of it ends.
+    #[must_use]
+    pub fn manifest_read_to(&self) -> (FileNumber, u64) {
+        let state = self.state.lock();
+        (state.manifest_number, state.manifest_read_to)
+    }
+
     /// The largest sequence number that a table has.
     #[must_use]
     pub fn largest_in_tables(&self) -> SequenceNumber {

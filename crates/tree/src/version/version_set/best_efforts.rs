@@ -87,7 +87,7 @@ fn newest_usable<T>(
         let path = db_path.join(file_name::manifest(number));
         let mut names = Replay::of_names();
         let scalars = replay_file(file_system, &path, &mut names)
-            .and_then(|()| names.check_scalars().map_err(|error| error.in_file(&path)));
+            .and_then(|_| names.check_scalars().map_err(|error| error.in_file(&path)));
         match scalars.and_then(|_| read(number, &names)) {
             Err(error) if error.is_corruption() || error.is_not_found() => {
                 notes.push(format!("best_efforts_recovery: {} is passed over: {error}", file_name::manifest(number)));

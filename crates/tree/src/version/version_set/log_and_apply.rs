@@ -95,7 +95,7 @@ impl VersionSet {
     /// lists a WAL that is not there. RocksDB takes from a record that says so nothing but the scalars of the whole
     /// database, so it is a record of its own. It comes last: the records before it are whole without it, because the
     /// WALs are removed only when all of them are durable.
-    fn complete_edits(&self, edits: &mut Vec<VersionEdit>) -> SequenceNumber {
+    pub(super) fn complete_edits(&self, edits: &mut Vec<VersionEdit>) -> SequenceNumber {
         let (has_tracked_wals, kept_from) = {
             let state = self.state.lock();
             (!state.tracked_wals.is_empty(), state.min_log_number_to_keep)
@@ -149,7 +149,7 @@ impl VersionSet {
         options.max_manifest_file_size.max(u64::try_from(grown).unwrap_or(u64::MAX))
     }
 
-    fn write_new_manifest(&self, manifest: &mut Manifest, edits: &mut [VersionEdit]) -> Result<()> {
+    pub(super) fn write_new_manifest(&self, manifest: &mut Manifest, edits: &mut [VersionEdit]) -> Result<()> {
         manifest.writer = None;
         let number = self.new_file_number();
         let (records, max_column_family) = {
@@ -162,8 +162,10 @@ impl VersionSet {
             first.max_column_family = Some(max_column_family);
         }
         let path = self.db_path.join(file_name::manifest(number));
-        let temperature = self.options.load().metadata_write_temperature;
-        let mut writer = ManifestWriter::create(&*self.file_system, &path, temperature)?;
+        let options = self.options.load();
+        let temperature = options.metadata_write_temperature;
+        let reserved_bytes = if options.allow_fallocate { options.manifest_preallocation_size as u64 } else { 0 };
+        let mut writer = ManifestWriter::create(&*self.file_system, &path, temperature, reserved_bytes)?;
         let mut framed = Vec::new();
         for record in &records {
             writer.encode(&record.encode(), &mut framed);

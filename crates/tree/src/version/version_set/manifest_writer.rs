@@ -14,9 +14,16 @@ pub(super) struct ManifestWriter {
 }
 
 impl ManifestWriter {
-    /// Creates the file, with a hint to the file system; an existing one of that name is replaced.
-    pub(super) fn create(file_system: &dyn FileSystem, path: &Path, temperature: Temperature) -> Result<Self> {
-        let options = WritableOptions { temperature, ..WritableOptions::for_purpose(WritePurpose::Manifest) };
+    /// Creates the file, with a hint to the file system, and space reserved ahead of its end; an existing one of that
+    /// name is replaced.
+    pub(super) fn create(
+        file_system: &dyn FileSystem,
+        path: &Path,
+        temperature: Temperature,
+        preallocate_bytes: u64,
+    ) -> Result<Self> {
+        let options =
+            WritableOptions { temperature, preallocate_bytes, ..WritableOptions::for_purpose(WritePurpose::Manifest) };
         let file = file_system.create_writable(path, &options)?;
         Ok(Self { file, log: LogWriter::new(FileNumber(0), HeaderFamily::Legacy), size_bytes: 0 })
     }

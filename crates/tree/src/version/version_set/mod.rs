@@ -23,6 +23,7 @@ mod family;
 mod log_and_apply;
 mod manifest_reader;
 mod manifest_writer;
+mod read_back;
 mod recover;
 mod remains;
 mod replay;
@@ -34,6 +35,7 @@ pub use best_efforts::{has_manifest, list_recoverable_families};
 pub use copying::ManifestToCopy;
 pub use family::{FamilyToOpen, FamilyView};
 pub use manifest_reader::ManifestReader;
+pub use read_back::ReadBack;
 pub use recover::{RecoverMode, list_column_families};
 
 use super::{ReleaseObserver, Version};
@@ -85,6 +87,8 @@ struct State {
     /// WALs that a database with `track_and_verify_wals_in_manifest` recorded, with their synced sizes.
     tracked_wals: BTreeMap<FileNumber, Option<u64>>,
     manifest_number: FileNumber,
+    /// Where the last record that was read of it ends.
+    manifest_read_to: u64,
     /// MANIFESTs that were begun and not [taken](VersionSet::take_replaced_manifests).
     begun_manifests: BTreeSet<FileNumber>,
     /// Every version that a reader may still hold, with its family.

@@ -38,19 +38,19 @@ pub fn list_column_families(
     Ok(replay.family_names())
 }
 
-fn replay_manifest(file_system: &dyn FileSystem, db_path: &Path, replay: &mut Replay) -> Result<FileNumber> {
+/// The number of the MANIFEST, and where the last record that was read ends.
+fn replay_manifest(file_system: &dyn FileSystem, db_path: &Path, replay: &mut Replay) -> Result<(FileNumber, u64)> {
     let number = current::read_current(file_system, db_path)?;
-    replay_file(file_system, &db_path.join(file_name::manifest(number)), replay)?;
-    Ok(number)
+    Ok((number, replay_file(file_system, &db_path.join(file_name::manifest(number)), replay)?))
 }
 
-/// Replays every edit of the MANIFEST at `path`.
-pub(super) fn replay_file(file_system: &dyn FileSystem, path: &Path, replay: &mut Replay) -> Result<()> {
+/// Replays every edit of the MANIFEST at `path`; returns where the last record ends.
+pub(super) fn replay_file(file_system: &dyn FileSystem, path: &Path, replay: &mut Replay) -> Result<u64> {
     let mut reader = ManifestReader::open(file_system, path)?;
     while let Some((offset, edits)) = reader.next_edits()? {
         edits.iter().try_for_each(|edit| apply_at(replay, edit, &reader, offset))?;
     }
-    Ok(())
+    Ok(reader.last_record_end())
 }
 
 /// Replays an edit that `reader` found at `offset`.
@@ -96,7 +96,8 @@ impl VersionSet {
             ..VersionEdit::default()
         };
         let path = db_path.join(file_name::manifest(number));
-        let mut writer = super::ManifestWriter::create(file_system, &path, temperature)?;
+        // It is replaced by the first change.
+        let mut writer = super::ManifestWriter::create(file_system, &path, temperature, 0)?;
         let mut framed = Vec::new();
         writer.encode(&edit.encode(), &mut framed);
         writer.append_and_sync(&framed)?;
@@ -123,13 +124,14 @@ impl VersionSet {
         let mut names = Replay::of_names();
         replay_manifest(&*file_system, db_path, &mut names)?;
         let mut replay = Replay::new(families, &names);
-        let manifest_number = replay_manifest(&*file_system, db_path, &mut replay)?;
+        let (manifest_number, manifest_read_to) = replay_manifest(&*file_system, db_path, &mut replay)?;
         if mode == RecoverMode::ReadWrite {
             check_all_are_named(&replay.not_opened())?;
         }
         let manifest_path = db_path.join(file_name::manifest(manifest_number));
         let mut replayed = replay.finish().map_err(|error| error.in_file(&manifest_path))?;
         replayed.state.manifest_number = manifest_number;
+        replayed.state.manifest_read_to = manifest_read_to;
         let version_set = Self::of_replayed(file_system, db_path, options, mode, replayed);
         if mode == RecoverMode::ReadWrite {
             version_set.mark_directory_used(db_path)?;

@@ -92,7 +92,8 @@ impl Import<'_> {
                 .take_blob_file(file, job, is_known, output)
                 .map_err(|error| error.context(&format!("output {}", file_name::blob(file.number))))?;
             check.unmatched.insert(file.number, records);
-            output.blob_files.push(file.clone());
+            let path = output.written.blob_directory.join(file_name::blob(file.number));
+            output.blob_files.push(file.clone().with_checksum(self.checksum(&path, file.checksum())?));
         }
         Ok(Some(check))
     }
