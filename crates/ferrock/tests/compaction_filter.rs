@@ -5,6 +5,7 @@ mod common;
 
 use common::options_on;
 use ferrock::options::{BottommostLevelCompaction, CompactionFilter, MergeOperator};
+use ferrock::statistics::{Statistics, StatsLevel};
 use ferrock::{ColumnFamilyOptions, CompactRangeOptions, Db, ReadOptions, WriteBatch, WriteOptions};
 use ferrock_base::ValueType;
 use ferrock_base::compaction_filter::{FilterContext, FilterDecision, RemoveEmptyValues, TableFileCreationReason};
@@ -452,13 +453,16 @@ impl CompactionFilter for DropsDone {
 
 #[test]
 fn entities_are_filtered_by_their_columns_where_the_filter_wants_that() {
-    for blobs in [false, true] {
+    for (blobs, counted) in [(false, false), (true, false), (false, true)] {
         let mut options = ColumnFamilyOptions::default();
         options.disable_auto_compactions = true;
         options.compaction_filter = Some(Arc::new(DropsDone));
         options.enable_blob_files = blobs;
         let families = vec![("default".to_owned(), options)];
-        let (db, _) = Db::open_cf("/db", options_on(Arc::new(MemoryFileSystem::new())), families).unwrap();
+        let mut of_database = options_on(Arc::new(MemoryFileSystem::new()));
+        // Statistics are counted around the filter.
+        of_database.components.statistics = counted.then(|| Arc::new(Statistics::new(StatsLevel::All)));
+        let (db, _) = Db::open_cf("/db", of_database, families).unwrap();
         let mut batch = WriteBatch::new();
         for number in 0..100_u32 {
             let key = number.to_be_bytes();
@@ -481,7 +485,7 @@ fn entities_are_filtered_by_their_columns_where_the_filter_wants_that() {
         db.flush().unwrap();
         assert_eq!(count(), 101);
         db.compact_range(None, None).unwrap();
-        assert_eq!(count(), 67, "blobs: {blobs}");
+        assert_eq!(count(), 67, "blobs: {blobs}, counted: {counted}");
         assert_eq!(db.get(&1_u32.to_be_bytes()).unwrap().as_deref(), Some(&b"plain"[..]));
         assert_eq!(db.get(&3_u32.to_be_bytes()).unwrap(), None);
         db.verify_checksum().unwrap();

@@ -185,3 +185,21 @@ fn families_without_automatic_compactions_keep_their_tables() {
     db.wait_for_background_work().unwrap();
     assert!(counter(&db, "range_deleted_tables") > 0);
 }
+
+#[test]
+fn tables_that_refer_to_blob_files_are_merged_so_that_their_garbage_is_counted() {
+    let place = Place::new("enable_blob_files=true;min_blob_size=0");
+    let db = place.open();
+    fill(&db);
+    let blobs = || db.property("num-blob-files").unwrap().parse::<u64>().unwrap();
+    assert!(blobs() > 0);
+    delete(&db, 0, ROWS);
+    look(&db);
+    assert_eq!(counter(&db, "range_deleted_tables"), 0);
+    assert_eq!(contents(&db, &ReadOptions::default()).len(), 1);
+    db.compact_range(None, None).unwrap();
+    db.wait_for_background_work().unwrap();
+    assert_eq!(contents(&db, &ReadOptions::default()).len(), 1);
+    // That of the row which is left.
+    assert_eq!(blobs(), 1);
+}

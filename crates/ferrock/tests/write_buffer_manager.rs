@@ -217,3 +217,18 @@ fn what_recovery_leaves_in_memory_is_counted_at_once() {
         manager.memory_usage() == 0 && manager.mutable_memtable_memory_usage() == 0
     });
 }
+
+#[test]
+fn a_write_that_no_flush_can_make_room_for_is_refused_after_a_cancel() {
+    let manager = WriteBufferManager::new(SIZE, None, true);
+    let db = open(&manager);
+    fill(&db, 0, 100);
+    db.cancel_all_background_work(true).unwrap();
+    // Nothing is flushed any more, and closing would wait for a writer that waits for that.
+    let refused = (0..5000_u32).find_map(|number| {
+        let written = db.put(format!("key{number:08}").as_bytes(), &[b'v'; 1000]);
+        written.err()
+    });
+    assert_eq!(refused.map(|error| error.kind()), Some(ErrorKind::ShutdownInProgress));
+    db.close().unwrap();
+}

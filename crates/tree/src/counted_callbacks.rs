@@ -155,4 +155,13 @@ impl CompactionFilter for CountedFilter {
         let _timer = self.timer();
         self.filter.filter_blob_by_key(context, key)
     }
+
+    fn filters_entities(&self) -> bool {
+        self.filter.filters_entities()
+    }
+
+    fn filter_entity(&self, context: &FilterContext, key: &[u8], columns: &[(&[u8], &[u8])]) -> FilterDecision {
+        let _timer = self.timer();
+        self.filter.filter_entity(context, key, columns)
+    }
 }

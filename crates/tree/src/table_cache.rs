@@ -462,6 +462,9 @@ impl TableCache {
         if let Some(permit) = open_tables.keep() {
             // Of two threads that open the same table, the first one's stays.
             let kept = file.open_table().get_or_init(|| KeptTable::new(table, permit));
+            if let Some(fragments) = kept.table().range_tombstones() {
+                file.set_range_tombstones(fragments, true);
+            }
             return Ok(TableRef::Borrowed(kept.table()));
         }
         Ok(TableRef::Shared(open_tables.insert(file.number, table)))
@@ -585,7 +588,7 @@ impl TableCache {
             raw_value_size_bytes: properties.raw_value_size,
         });
         if let Some(fragments) = table.range_tombstones() {
-            file.set_range_tombstones(fragments);
+            file.set_range_tombstones(fragments, false);
             self.has_range_deletions.store(true, Ordering::Release);
         }
         Ok(table)

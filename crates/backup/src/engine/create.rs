@@ -121,6 +121,12 @@ impl BackupEngine {
                 // The first error is the one to report; the next write removes what stays now.
                 // A description that is there after all, and could not be removed, keeps its files.
                 writing.state.needs_clean_up = true;
+                if self.options.backup_file_system.creates_whole_files() {
+                    // A store may carry out later what it did not answer: this number's description must not replace
+                    // that of another backup.
+                    let newest = &mut writing.state.catalog.newest_id;
+                    *newest = id.max(*newest);
+                }
                 let _ = self.collect_garbage(&mut writing);
                 Err(error)
             }

@@ -230,8 +230,10 @@ pub(crate) type Shaped = (DbOptions, Vec<(String, ColumnFamilyOptions)>);
 
 /// The options of the directory and of the command line, for [`open_shaped`].
 pub(crate) fn shaped_options(request: &Request) -> Result<Shaped> {
-    if request.get("secondary_path").is_some() {
-        return Err(Failure::Usage("--secondary_path: a secondary only reads; leave it out to write".to_owned()));
+    if let Some(flag) = ["secondary_path", "leader_path"].into_iter().find(|flag| request.get(flag).is_some()) {
+        return Err(Failure::Usage(format!(
+            "--{flag}: what follows another database only reads; leave it out to write"
+        )));
     }
     has_ttl(request)?;
     options(request, &directory(request)?)

@@ -166,7 +166,12 @@ pub(super) fn compaction(
     };
     for (level, file) in choice.input_files() {
         let path = path_of(paths, file.recorded());
-        if let Ok(table) = data.table_cache.get_for_job(file, IoActivity::Unknown) {
+        // Nothing is opened to be dropped.
+        let table = match choice.kind {
+            CompactionKind::Drop => data.table_cache.get_if_open(file),
+            _ => data.table_cache.get_for_job(file, IoActivity::Unknown).ok(),
+        };
+        if let Some(table) = table {
             info.table_properties.insert(path.clone(), Arc::clone(table.properties()));
         }
         info.input_files.push(path);

@@ -77,6 +77,8 @@ fn wait_for_memory(core: &DbCore, db_options: &DbOptions, options: &WriteOptions
     if options.no_slowdown {
         return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
     }
+    // After a cancel no flush comes, and closing waits for the thread that leads the queue.
+    core.jobs.check_not_closing()?;
     if !switch_memtable::begin_flush_of_something(core, manager)? {
         return Ok(());
     }
@@ -98,6 +100,7 @@ fn wait_while_memory_is_short(core: &DbCore, manager: &WriteBufferManager) -> Re
     while manager.should_stall() {
         manager.wait_for_room(Duration::from_millis(100));
         core.jobs.check_open()?;
+        core.jobs.check_not_closing()?;
         if manager.should_stall() && !switch_memtable::begin_flush_of_something(core, manager)? {
             break;
         }

@@ -264,6 +264,7 @@ fn lead(core: &DbCore, guard: LeaderGuard<'_, WriteRequest, WriteGroup>, mut req
         let bound = bound.min(MAX_COMPRESSED_RECORD_BYTES);
         collect_group(&guard, request.byte_size(), bound, &options, families.generation(), &mut members)
     };
+    core.writes.memory_pace().note_group(group_bytes);
     if let Some(own) = own.take_if(|_| request.is_empty()) {
         // Every put of it changes nothing.
         request.put_back(own);

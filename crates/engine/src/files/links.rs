@@ -54,6 +54,8 @@ pub(crate) struct Links {
     directory: PathBuf,
     /// Files that have their name, and are the leader's.
     known: HashSet<FileNumber>,
+    /// Names that a follower of this database gave: nothing else in the directory is removed or replaced.
+    own: HashSet<String>,
     /// The LOG says that files are copied.
     has_told_of_copies: bool,
     _lock: Box<dyn FileLock>,
@@ -86,6 +88,7 @@ impl Links {
             file_system: Arc::clone(file_system),
             directory: directory.to_path_buf(),
             known: HashSet::new(),
+            own: HashSet::new(),
             has_told_of_copies: false,
             _lock: lock,
         })
@@ -95,7 +98,7 @@ impl Links {
     ///
     /// # Errors
     /// `Invalid argument` when it has those of another database; `Io`.
-    pub(crate) fn claim(&self, leader: &str) -> Result<()> {
+    pub(crate) fn claim(&mut self, leader: &str) -> Result<()> {
         let path = self.directory.join(file_name::IDENTITY);
         let held = match read_file(&*self.file_system, &path) {
             Ok(content) => decode_identity(&content),
@@ -103,7 +106,14 @@ impl Links {
             Err(error) => return Err(error),
         };
         match held {
-            Some(held) if held == leader => Ok(()),
+            Some(held) if held == leader => {
+                let names = self.file_system.children(&self.directory)?;
+                let is_file = |name: &String| {
+                    file_name::parse(name).is_some_and(|name| matches!(name.kind, FileKind::Table | FileKind::Blob))
+                };
+                self.own = names.into_iter().filter(is_file).collect();
+                Ok(())
+            }
             Some(held) => {
                 let what = format!(
                     "the directory is that of a follower of the database {held}, and the leader is {leader}: \
@@ -116,6 +126,12 @@ impl Links {
                 write_file_atomically(&*self.file_system, &path, &temp, leader.as_bytes())
             }
         }
+    }
+
+    /// Forgets which files the names stand for: a leader that begins another MANIFEST may give numbers out again that
+    /// an edit had which it lost.
+    pub(crate) fn forget(&mut self) {
+        self.known.clear();
     }
 
     /// Gives files their names here.
@@ -161,6 +177,12 @@ impl Links {
             Err(error) if error.is_not_found() => None,
             Err(error) => return Err(error),
         };
+        if held.is_some() && !self.own.contains(name) {
+            let what = "a file that this follower did not make has the name of one of its leader: give the follower a \
+                        directory of its own, in which nothing else writes";
+            return Err(Error::invalid_argument(what).in_file(&target));
+        }
+        self.own.insert(name.to_owned());
         let linked = match held {
             Some(_) => self.link_over(wanted.number, &source, &target),
             None => self.file_system.hard_link(&source, &target),
@@ -183,13 +205,20 @@ impl Links {
         let temp = self.directory.join(file_name::temp(number));
         self.file_system.hard_link(source, &temp)?;
         let renamed = self.file_system.rename(&temp, target);
-        // It is there only where the rename did nothing; what stays goes with the next open.
-        let _ = self.file_system.remove_file(&temp);
-        renamed
+        // It is there only where the rename did nothing. It is the leader's file: nothing may be written to it.
+        match self.file_system.remove_file(&temp) {
+            Err(error) if !error.is_not_found() => Err(error),
+            _ => renamed,
+        }
     }
 
     fn copy(&self, wanted: &WantedFile, source: &Path, target: &Path) -> Result<()> {
         let temp = self.directory.join(file_name::temp(wanted.number));
+        // What is there may be a link to the leader's file.
+        match self.file_system.remove_file(&temp) {
+            Err(error) if !error.is_not_found() => return Err(error),
+            _ => {}
+        }
         let options = WritableOptions::for_purpose(WritePurpose::Table);
         let copied = copy_file((&*self.file_system, source), (&*self.file_system, &temp), None, &options)
             .and_then(|bytes| check_bytes(bytes, wanted, source))
@@ -209,13 +238,11 @@ impl Links {
         checked
     }
 
-    /// Removes the names of files that no view needs. One that stays is tried again the next time.
-    pub(crate) fn drop_unneeded(&mut self, live: &LiveFiles, info_log: &InfoLog) {
-        let names = match self.file_system.children(&self.directory) {
-            Ok(names) => names,
-            Err(error) => return info_log.warn(|| format!("names that are not needed stay: {error}")),
-        };
-        for name in names {
+    /// Removes the own names of files that no view needs, and returns the numbers of the tables. One that stays is tried
+    /// again the next time.
+    pub(crate) fn drop_unneeded(&mut self, live: &LiveFiles, info_log: &InfoLog) -> Vec<FileNumber> {
+        let mut gone = Vec::new();
+        for name in self.own.clone() {
             let Some(parsed) = file_name::parse(&name) else { continue };
             let is_needed = match parsed.kind {
                 FileKind::Table => live.tables.contains(&parsed.number),
@@ -226,10 +253,19 @@ impl Links {
                 continue;
             }
             self.known.remove(&parsed.number);
-            if let Err(error) = self.file_system.remove_file(&self.directory.join(&name)) {
-                info_log.warn(|| format!("a name that is not needed stays: {error}"));
+            if parsed.kind == FileKind::Table {
+                gone.push(parsed.number);
+            }
+            match self.file_system.remove_file(&self.directory.join(&name)) {
+                Err(error) if !error.is_not_found() => {
+                    info_log.warn(|| format!("a name that is not needed stays: {error}"));
+                }
+                _ => {
+                    self.own.remove(&name);
+                }
             }
         }
+        gone
     }
 }
 

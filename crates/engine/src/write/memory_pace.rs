@@ -29,7 +29,7 @@ use ferrock_base::clock::{Alarm, Clock};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// A sleep is no longer: then a writer looks again how much is left.
@@ -93,6 +93,8 @@ impl State {
 pub(crate) struct MemoryPace {
     /// Flushes that run: the only thing that a write looks at while there is none.
     running: AtomicUsize,
+    /// Bytes of the last group while a flush ran. The leader of the next one does not know its group yet.
+    last_group_bytes: AtomicU64,
     state: Mutex<State>,
     /// Rings when a flush ends.
     relief: Arc<Alarm>,
@@ -101,7 +103,13 @@ pub(crate) struct MemoryPace {
 
 impl MemoryPace {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { running: AtomicUsize::new(0), state: Mutex::default(), relief: Arc::default(), clock }
+        Self {
+            running: AtomicUsize::new(0),
+            last_group_bytes: AtomicU64::new(0),
+            state: Mutex::default(),
+            relief: Arc::default(),
+            clock,
+        }
     }
 
     /// A flush of memtables of so many bytes begins. It ends with what this returns.
@@ -128,6 +136,7 @@ impl MemoryPace {
         }
         state.paid_until_us = 0;
         drop(state);
+        self.last_group_bytes.store(0, Ordering::Relaxed);
         self.relief.ring();
     }
 
@@ -137,7 +146,15 @@ impl MemoryPace {
         self.running.load(Ordering::Acquire) > 0
     }
 
-    /// How long a writer of `bytes` has to sleep, and for what memory. `of_all` is the room of all memtables where
+    /// A group of so many bytes is written.
+    #[inline]
+    pub(crate) fn note_group(&self, bytes: usize) {
+        if self.is_flushing() {
+            self.last_group_bytes.store(bytes as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// How long the leader of a group has to sleep whose own batch has `bytes`, and for what memory. `of_all` is the room of all memtables where
     /// there is a bound of that; `of_family` that of a family.
     pub(crate) fn delay(
         &self,
@@ -146,6 +163,7 @@ impl MemoryPace {
         of_family: impl Fn(u32) -> Option<Room>,
     ) -> Option<(Duration, WaitCause)> {
         let now_us = self.clock.monotonic_us();
+        let bytes = bytes.max(self.last_group_bytes.load(Ordering::Relaxed));
         let mut state = self.state.lock();
         if state.measured.is_empty() {
             return None;

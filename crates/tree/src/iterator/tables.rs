@@ -49,7 +49,7 @@ impl LevelTables {
         let file = self.files.get(index).ok_or_else(|| Error::corruption("a level has no such file"))?;
         let _timer = PerfTimer::begin(PerfMetric::FindTableNanos);
         if self.is_for_job {
-            self.cache.get_for_job(file, self.options.activity)
+            self.cache.get_for_compaction(file)
         } else if self.options.read_tier == ReadTier::BlockCacheOnly || self.options.pauses {
             let kind = if self.options.pauses { ErrorKind::TryAgain } else { ErrorKind::Incomplete };
             let table = self.cache.get_if_open(file);

@@ -343,7 +343,11 @@ impl CompactionJob<'_> {
         let mut opened = Inputs { children: Vec::new(), tombstones: Vec::new() };
         for inputs in &self.choice.inputs {
             for file in &inputs.files {
-                let table = family.table_cache.get_for_compaction(file)?;
+                // Of other levels only the range deletions are taken here; `LevelTables` opens them for their rows.
+                let table = match inputs.level {
+                    0 => family.table_cache.get_for_compaction(file)?,
+                    _ => family.table_cache.get_for_job(file, IoActivity::Compaction)?,
+                };
                 if let Some(fragments) = table.range_tombstones() {
                     let fragments = Arc::clone(fragments);
                     opened.tombstones.push(RangeTombstoneSource::truncated(fragments, &file.smallest, &file.largest));

@@ -37,9 +37,13 @@ impl Covers {
         Self { held: Mutex::new(Held { fragments: Arc::downgrade(fragments), runs: None }) }
     }
 
-    /// The table was opened again. Runs that were forgotten stay so.
-    pub(crate) fn reopened(&self, fragments: &Arc<FragmentedRangeTombstones>) {
-        self.held.lock().fragments = Arc::downgrade(fragments);
+    /// The table was opened again. Runs that were forgotten stay so. `stays`: the table stays open for as long as there
+    /// is its file; another counts where no open one is known.
+    pub(crate) fn reopened(&self, fragments: &Arc<FragmentedRangeTombstones>, stays: bool) {
+        let mut held = self.held.lock();
+        if stays || held.fragments.strong_count() == 0 {
+            held.fragments = Arc::downgrade(fragments);
+        }
     }
 
     /// Shows each run that is left, as fragments and the indexes of its own among them; it is forgotten where `is_kept`
@@ -107,7 +111,16 @@ mod tests {
         drop(list);
         assert_eq!(seen(&covers, ""), Vec::<String>::new());
         let list = fragments(&[("b", "g", 5), ("d", "k", 9), ("p", "q", 1), ("q", "r", 7), ("t", "u", 3)]);
-        covers.reopened(&list);
+        covers.reopened(&list, false);
+        // One that is opened beside it, for a job, and closed again takes nothing away.
+        let beside = fragments(&[("b", "g", 5), ("d", "k", 9), ("p", "q", 1), ("q", "r", 7), ("t", "u", 3)]);
+        covers.reopened(&beside, false);
+        drop(beside);
+        assert_eq!(seen(&covers, "pr"), ["pr"]);
+        // Of two threads that opened it the first was beside: the table that stays counts.
+        let kept = fragments(&[("b", "g", 5), ("d", "k", 9), ("p", "q", 1), ("q", "r", 7), ("t", "u", 3)]);
+        covers.reopened(&kept, true);
+        drop(list);
         assert_eq!(seen(&covers, ""), ["pr"]);
         assert_eq!(seen(&covers, ""), Vec::<String>::new());
     }

@@ -199,9 +199,9 @@ impl FileMetadata {
         self.covers.get().map(|covers| &**covers)
     }
 
-    /// Records the range tombstones of the table, which was opened.
-    pub fn set_range_tombstones(&self, fragments: &Arc<FragmentedRangeTombstones>) {
-        self.covers.get_or_init(|| Arc::new(Covers::new(fragments))).reopened(fragments);
+    /// Records the range tombstones of the table, which was opened, and whether it stays open as long as its file.
+    pub fn set_range_tombstones(&self, fragments: &Arc<FragmentedRangeTombstones>, stays: bool) {
+        self.covers.get_or_init(|| Arc::new(Covers::new(fragments))).reopened(fragments, stays);
     }
 
     /// The place of the open table, for a table cache that keeps every table open.

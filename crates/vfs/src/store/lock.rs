@@ -88,8 +88,16 @@ impl FileLock for StoreLock {
 impl Drop for StoreLock {
     fn drop(&mut self) {
         if self.shared.options.excludes_writers {
-            // What stays has our token: this file system takes it again.
-            let _ = self.shared.ask("unlock", &self.path, self.shared.store.delete(&self.key));
+            // What stays has our token: this file system takes it again. What has another is another engine's, which
+            // took it when ours was removed.
+            let read = async { self.shared.store.get(&self.key).await?.bytes().await };
+            let is_ours = self
+                .shared
+                .wait(&self.path, read)
+                .is_ok_and(|held| held.is_ok_and(|holder| holder == self.shared.token.as_bytes()));
+            if is_ours {
+                let _ = self.shared.ask("unlock", &self.path, self.shared.store.delete(&self.key));
+            }
         }
         self.shared.held.lock().remove(&self.key);
     }

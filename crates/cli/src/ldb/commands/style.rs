@@ -4,10 +4,12 @@
 //! open, no automatic compactions ---> all tables become one ---> it goes to level 0 ---> OPTIONS names the new style
 //! ```
 //!
-//! A crash on the way leaves a family of levels, with the same rows.
+//! A failure on the way leaves a family of levels, with the same rows and its options of before. A process that is killed
+//! on the way leaves the same rows, and an OPTIONS file with the options of the compaction, which are to be set back then:
+//! `disable_auto_compactions`, `target_file_size_base` and `max_compaction_bytes`.
 
 use crate::arguments::Request;
-use crate::database::{open_shaped, shaped_options};
+use crate::database::{Shaped, open_shaped, shaped_options};
 use crate::{Failure, Result};
 use ferrock::options::{BottommostLevelCompaction, CompactionStyle};
 use ferrock::{ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db};
@@ -59,7 +61,20 @@ pub(super) fn change_compaction_style(request: &Request, out: &mut dyn Write) ->
     }
     // Those of before: an open leaves the ones that it has in the OPTIONS file.
     let shaped = shaped_options(request)?;
-    let opened = open_shaped(request, &shaped, one_table)?;
+    let compacted = compact_into_one(request, &shaped, out);
+    // The OPTIONS file is to have the options of before, and the new style.
+    let style = if compacted.is_ok() { CompactionStyle::Universal } else { CompactionStyle::Level };
+    let opened = open_shaped(request, &shaped, |family| family.settings.compaction_style = style);
+    compacted?;
+    let opened = opened?;
+    drop(opened.family);
+    opened.db.close()?;
+    Ok(())
+}
+
+/// Makes all tables of the family one, in level 0.
+fn compact_into_one(request: &Request, shaped: &Shaped, out: &mut dyn Write) -> Result<()> {
+    let opened = open_shaped(request, shaped, one_table)?;
     writeln!(out, "files per level before compaction: {}", listed(&files_per_level(&opened.db, &opened.family)))?;
     let options = CompactRangeOptions {
         change_level: true,
@@ -79,10 +94,6 @@ pub(super) fn change_compaction_style(request: &Request, out: &mut dyn Write) ->
         )));
     }
     writeln!(out, "files per level after compaction: {}", listed(&counts))?;
-    drop(opened.family);
-    opened.db.close()?;
-    // The OPTIONS file is to have the options of before, and the new style.
-    let opened = open_shaped(request, &shaped, |family| family.settings.compaction_style = CompactionStyle::Universal)?;
     drop(opened.family);
     opened.db.close()?;
     Ok(())

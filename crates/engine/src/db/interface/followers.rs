@@ -126,7 +126,7 @@ impl Db {
     }
 
     /// Runs `read` while no catch-up replaces what is seen: iterators made in it, over several families of a
-    /// secondary, are of one moment. `read` must not catch up.
+    /// secondary, are of one moment. `read` must neither catch up nor close the database: both wait for its end.
     ///
     /// ```
     /// # extern crate ferrock_engine as ferrock;

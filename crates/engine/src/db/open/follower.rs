@@ -62,7 +62,7 @@ pub(crate) fn open_as_follower(
     for (id, (_, family)) in (0..).zip(&opener.families) {
         places.add_family(id, family);
     }
-    let links = Links::open(&opener.file_system, path, &places.table_directories())?;
+    let mut links = Links::open(&opener.file_system, path, &places.table_directories())?;
     links.claim(&opener.leader_identity()?)?;
     let info_log = opener.log_in(path, "follower");
     let names = OwnNames { links: Some(links), leader: places, may_drop_more: false, read_to: None };
@@ -127,6 +127,9 @@ impl Follower {
         self.check_goes_forward(core, &fresh)?;
         let families = families_of(core, &fresh);
         if let Some(names) = &mut self.names {
+            if names.read_to.is_some_and(|seen| seen.0 != fresh.manifest_read_to().0) {
+                names.forget(core, &families)?;
+            }
             names.take(core, views, &families)?;
         }
         self.open_files(core, &fresh, &families, before)?;

@@ -31,6 +31,15 @@ impl OwnNames {
         self.links.as_mut().ok_or_else(closed)
     }
 
+    /// The leader has begun another MANIFEST, and may have given numbers out again.
+    pub(super) fn forget(&mut self, core: &DbCore, families: &[(FamilyView, Arc<ColumnFamilyData>)]) -> Result<()> {
+        for (view, _) in families {
+            view.current.files().for_each(|(_, file)| core.files.open_tables().evict(file.number));
+        }
+        self.links()?.forget();
+        Ok(())
+    }
+
     /// Gives all files of the families their names.
     pub(super) fn take(
         &mut self,
@@ -64,8 +73,8 @@ impl OwnNames {
         let current: BTreeSet<FileNumber> = current.map(|(_, number)| number).collect();
         let has_more_blobs = live.blob_files.iter().any(|number| !current.contains(number));
         self.may_drop_more = !live.zombie_tables.is_empty() || has_more_blobs;
-        if let Ok(links) = self.links() {
-            links.drop_unneeded(&live, core.events.log());
-        }
+        let Ok(links) = self.links() else { return };
+        let gone = links.drop_unneeded(&live, core.events.log());
+        gone.into_iter().for_each(|number| core.files.open_tables().evict(number));
     }
 }

@@ -15,8 +15,9 @@
 //! Tombstones are known of tables that are open, and [`Covers`](crate::version::Covers) says which are worth a look. A
 //! tombstone in a memtable counts when it was flushed; tombstones of several tables are not put together.
 //!
-//! Queues and families that are compacted by hand keep what they have. No compaction filter is shown what goes here,
-//! and blob files lose what is referred to here as by `delete_files_in_ranges`: uncounted.
+//! Queues and families that are compacted by hand keep what they have. No compaction filter is shown what goes here.
+//! Tables that refer to blob files stay: what they refer to is garbage from then on, and counting it takes a look at
+//! every reference, without which a file that other tables refer to would never be found to be empty.
 
 use super::{PickerInput, Readable};
 use crate::compaction::choice::{CompactionChoice, CompactionKind, CompactionReason, LevelInputs};
@@ -96,6 +97,7 @@ impl Above<'_> {
                     break;
                 }
                 if is_within
+                    && file.oldest_blob_file_number.is_none()
                     && self.has_in_bounds(version, file)
                     && let Some(is_readable) = self.deletes(version, file, readable)
                 {

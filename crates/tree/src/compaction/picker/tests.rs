@@ -214,7 +214,7 @@ fn run(input: &str) -> String {
     }
     for (number, tombstones) in &script.tombstones {
         let files = version.files().filter(|(_, file)| file.number == *number);
-        files.for_each(|(_, file)| file.set_range_tombstones(tombstones));
+        files.for_each(|(_, file)| file.set_range_tombstones(tombstones, true));
     }
     let mut running = RunningCompactions::default();
     for (start_level, output_level, numbers) in &script.running {

@@ -21,13 +21,13 @@ impl VersionSet {
         for family in older.families() {
             for (_, file) in family.current.files() {
                 if let Some(kept) = file.open_table().get() {
-                    open.insert((family.id, file.number, file.size_bytes), kept.clone());
+                    open.insert((family.id, file.number, file.size_bytes, file.unique_id), kept.clone());
                 }
             }
         }
         for family in self.families() {
             for (_, file) in family.current.files() {
-                if let Some(kept) = open.remove(&(family.id, file.number, file.size_bytes)) {
+                if let Some(kept) = open.remove(&(family.id, file.number, file.size_bytes, file.unique_id)) {
                     // A file that was just read from the MANIFEST is not open.
                     let _ = file.open_table().set(kept);
                 }
