@@ -238,8 +238,8 @@ impl Links {
         checked
     }
 
-    /// Removes the own names of files that no view needs, and returns the numbers of the tables. One that stays is tried
-    /// again the next time.
+    /// Removes the own names of files that no view needs, and returns the numbers of the tables. One that stays is
+    /// tried again the next time.
     pub(crate) fn drop_unneeded(&mut self, live: &LiveFiles, info_log: &InfoLog) -> Vec<FileNumber> {
         let mut gone = Vec::new();
         for name in self.own.clone() {

@@ -154,8 +154,8 @@ impl MemoryPace {
         }
     }
 
-    /// How long the leader of a group has to sleep whose own batch has `bytes`, and for what memory. `of_all` is the room of all memtables where
-    /// there is a bound of that; `of_family` that of a family.
+    /// How long the leader of a group has to sleep whose own batch has `bytes`, and for what memory. `of_all` is the
+    /// room of all memtables where there is a bound of that; `of_family` that of a family.
     pub(crate) fn delay(
         &self,
         bytes: u64,

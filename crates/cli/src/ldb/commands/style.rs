@@ -4,9 +4,9 @@
 //! open, no automatic compactions ---> all tables become one ---> it goes to level 0 ---> OPTIONS names the new style
 //! ```
 //!
-//! A failure on the way leaves a family of levels, with the same rows and its options of before. A process that is killed
-//! on the way leaves the same rows, and an OPTIONS file with the options of the compaction, which are to be set back then:
-//! `disable_auto_compactions`, `target_file_size_base` and `max_compaction_bytes`.
+//! A failure on the way leaves a family of levels, with the same rows and its options of before. A process that is
+//! killed on the way leaves the same rows, and an OPTIONS file with the options of the compaction, which are to be set
+//! back then: `disable_auto_compactions`, `target_file_size_base` and `max_compaction_bytes`.
 
 use crate::arguments::Request;
 use crate::database::{Shaped, open_shaped, shaped_options};
