@@ -94,6 +94,7 @@ fn check(files: &dyn FileSystem, db: &Db, what: &str) -> (usize, usize) {
 
 #[test]
 fn every_file_that_is_written_has_its_checksum() {
+    // By `file_checksum_gen_factory`.
     let files = MemoryFileSystem::new();
     let db = open(&files, with_blobs());
     fill(&db, 0..500, 1);

@@ -228,6 +228,7 @@ impl History {
 
 #[test]
 fn rows_behind_are_hidden_by_all_that_was_written_before() {
+    // By `ingest_behind`.
     for seed in 0..16 {
         let mut history = History::new(seed);
         for step in 0..250 {
