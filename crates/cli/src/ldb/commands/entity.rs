@@ -4,6 +4,7 @@
 //! name:value name:value ...      the column without a name is the value that get prints
 //! ```
 
+use super::several_keys;
 use crate::arguments::Request;
 use crate::database::{Opened, open_for_reading, open_for_writing};
 use crate::text::Texts;
@@ -48,58 +49,26 @@ pub(super) fn get(request: &Request, out: &mut dyn Write) -> Result<()> {
     let key = texts.key_from(&request.arguments[0])?;
     let opened = open_for_reading(request)?;
     match columns_of(&opened, &key)? {
-        Some(columns) => print(texts, &columns, out),
+        Some(columns) => {
+            out.write_all(&printed(texts, &columns))?;
+            writeln!(out)?;
+            Ok(())
+        }
         None => Err(Failure::Data(format!("GetEntity failed: NotFound: key {}", request.arguments[0]))),
     }
 }
 
 pub(super) fn multi_get(request: &Request, out: &mut dyn Write) -> Result<()> {
     let texts = request.texts();
-    let keys = request.arguments.iter().map(|key| texts.key_from(key)).collect::<Result<Vec<_>>>()?;
-    let opened = open_for_reading(request)?;
-    let mut failed = None;
-    for key in &keys {
-        match columns_of(&opened, key) {
-            Ok(Some(columns)) => {
-                out.write_all(&texts.key(key))?;
-                out.write_all(b" ==> ")?;
-                print(texts, &columns, out)?;
-            }
-            Ok(None) => not_found(texts, key, out)?,
-            Err(error) => failed = Some(status(texts, key, error, out)?),
-        }
-    }
-    failed.map_or(Ok(()), Err)
+    several_keys::read(request, out, |opened, key| Ok(columns_of(opened, key)?.map(|columns| printed(texts, &columns))))
 }
 
-/// A key that is not there is an answer of a command on several keys.
-pub(super) fn not_found(texts: Texts, key: &[u8], out: &mut dyn Write) -> Result<()> {
-    out.write_all(b"Key not found: ")?;
-    out.write_all(&texts.key(key))?;
-    writeln!(out)?;
-    Ok(())
-}
-
-/// Tells of a key that cannot be read, and gives the error that the command ends with.
-pub(super) fn status(texts: Texts, key: &[u8], error: Error, out: &mut dyn Write) -> Result<Failure> {
-    out.flush()?;
-    let key = String::from_utf8_lossy(&texts.key(key)).into_owned();
-    // An error here has no reader when standard error is closed.
-    let _ = writeln!(std::io::stderr(), "Status for key {key}: {error}");
-    Ok(Failure::Engine(error))
-}
-
-fn print(texts: Texts, columns: &Columns, out: &mut dyn Write) -> Result<()> {
+/// A line of columns, without its end.
+fn printed(texts: Texts, columns: &Columns) -> Vec<u8> {
     // No digits for no bytes, as in RocksDB.
     let shown = |bytes: &[u8]| if bytes.is_empty() { Vec::new() } else { texts.value(bytes) };
-    for (index, (name, value)) in columns.iter().enumerate() {
-        out.write_all(if index == 0 { b"" } else { b" " })?;
-        out.write_all(&shown(name))?;
-        out.write_all(b":")?;
-        out.write_all(&shown(value))?;
-    }
-    writeln!(out)?;
-    Ok(())
+    let column = |(name, value): &(Vec<u8>, Vec<u8>)| [&shown(name)[..], b":", &shown(value)].concat();
+    columns.iter().map(column).collect::<Vec<_>>().join(&b' ')
 }
 
 /// The columns of a key; a plain value is that of the default column.

@@ -14,6 +14,7 @@ mod manifest_text;
 mod point;
 mod query;
 mod scan;
+mod several_keys;
 mod style;
 mod surgery;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Commands on single keys: get, put, delete and similar ones.
 
-use super::entity::{not_found, status};
+use super::several_keys;
 use crate::arguments::Request;
 use crate::database::{open_for_reading, open_for_writing};
 use crate::{Failure, Result};
@@ -23,20 +23,7 @@ pub(super) fn get(request: &Request, out: &mut dyn Write) -> Result<()> {
 
 pub(super) fn multi_get(request: &Request, out: &mut dyn Write) -> Result<()> {
     let texts = request.texts();
-    let keys = request.arguments.iter().map(|key| texts.key_from(key)).collect::<Result<Vec<_>>>()?;
-    let opened = open_for_reading(request)?;
-    let mut failed = None;
-    for key in &keys {
-        match opened.get(key) {
-            Ok(Some(value)) => {
-                out.write_all(&[&texts.key(key)[..], b" ==> ", &texts.value(&value)].concat())?;
-                writeln!(out)?;
-            }
-            Ok(None) => not_found(texts, key, out)?,
-            Err(error) => failed = Some(status(texts, key, error, out)?),
-        }
-    }
-    failed.map_or(Ok(()), Err)
+    several_keys::read(request, out, |opened, key| Ok(opened.get(key)?.map(|value| texts.value(&value))))
 }
 
 pub(super) fn write(request: &Request, out: &mut dyn Write) -> Result<()> {
