@@ -125,6 +125,68 @@ fn what_the_leader_removes_is_read_until_no_view_needs_it() {
 }
 
 #[test]
+fn what_the_follower_did_not_make_is_neither_removed_nor_replaced() {
+    let mut leader = Leader::new();
+    leader.flush(2);
+    let follower = leader.follow().unwrap();
+    // A directory that another program uses, too, or that the leader has under a name which was not given.
+    let files = leader.files.clone();
+    let put = |number: u64| {
+        let path = Path::new(OWN).join(format!("{number:06}.sst"));
+        write_file_synced(&files, &path, b"of another").unwrap();
+        path
+    };
+    let far = put(900_000);
+    leader.flush(1);
+    leader.compact();
+    follower.try_catch_up_with_primary().unwrap();
+    assert_same(&read(&follower).unwrap(), &leader.state, "caught up");
+    let newest = leader.names().iter().map(|name| name[..6].parse::<u64>().unwrap()).max().unwrap();
+    let near: Vec<_> = (newest + 1..newest + 50).map(put).collect();
+    let seen = leader.state.clone();
+    leader.flush(1);
+    let error = follower.try_catch_up_with_primary().unwrap_err();
+    assert!(
+        error.kind() == ErrorKind::InvalidArgument && error.to_string().contains("directory of its own"),
+        "{error}"
+    );
+    assert_same(&read(&follower).unwrap(), &seen, "as before");
+    for path in near.iter().chain([&far]) {
+        assert_eq!(&read_file(&leader.files, path).unwrap()[..], b"of another", "{}", path.display());
+    }
+}
+
+#[test]
+fn a_link_that_cannot_be_taken_away_is_never_written_to() {
+    let mut leader = Leader::new();
+    leader.flush(2);
+    leader.follow().unwrap().close().unwrap();
+    // What an earlier run left has another size, so that it is replaced; the link to the new file cannot be renamed, and
+    // not be removed either.
+    for name in names(&leader.files, OWN) {
+        let path = Path::new(OWN).join(name);
+        leader.files.remove_file(&path).unwrap();
+        write_file_synced(&leader.files, &path, b"cut").unwrap();
+    }
+    let contents = || -> Vec<Vec<u8>> {
+        let path = |name: &String| Path::new(PATH).join(name);
+        leader.names().iter().map(|name| read_file(&leader.files, &path(name)).unwrap().to_vec()).collect()
+    };
+    let before = contents();
+    let faults = Arc::new(FaultInjectionFileSystem::new(Arc::new(leader.files.clone())));
+    for kind in [OperationKind::Rename, OperationKind::Remove] {
+        faults.add_rule(FaultRule::new(kind, "*.dbtmp", Fault::Io));
+    }
+    let faulty = Arc::clone(&faults) as Arc<dyn FileSystem>;
+    assert!(follow(&faulty).is_err());
+    assert!(before == contents(), "a file of the leader was written to");
+    // Nothing fails any more: what is left of it goes.
+    faults.clear_rules();
+    let follower = follow(&faulty).unwrap();
+    assert_same(&read(&follower).unwrap(), &leader.state, "mended");
+}
+
+#[test]
 fn a_directory_that_is_opened_again_goes_on() {
     let mut leader = Leader::new();
     leader.flush(3);
