@@ -316,7 +316,12 @@ impl FamilyMap {
 
     #[inline]
     pub(crate) fn get(&self, id: u32) -> Option<&Arc<ColumnFamilyData>> {
-        if id == 0 { self.default.as_ref() } else { self.by_id.get(&(id >> GROUP_BITS))?.get(&id) }
+        if id == 0 { self.default.as_ref() } else { self.get_other(id) }
+    }
+
+    #[inline(never)]
+    fn get_other(&self, id: u32) -> Option<&Arc<ColumnFamilyData>> {
+        self.by_id.get(&(id >> GROUP_BITS))?.get(&id)
     }
 
     /// The family that every database has.

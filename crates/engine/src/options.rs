@@ -105,30 +105,35 @@ pub struct ReadOptions {
     pub max_skippable_internal_keys: u64,
 }
 
+impl ReadOptions {
+    /// The defaults, where they need not be made for one read.
+    pub(crate) const DEFAULT: Self = Self {
+        snapshot: None,
+        verify_checksums: true,
+        fill_cache: true,
+        cache_data_blocks: true,
+        read_tier: ReadTier::All,
+        lower_bound: None,
+        upper_bound: None,
+        total_order_seek: false,
+        auto_prefix_mode: false,
+        prefix_same_as_start: false,
+        readahead_size: 0,
+        limit_hint: 0,
+        limit_reads: LimitReads::FewestRequests,
+        io_gap_bytes: 16 << 10,
+        deadline: Duration::ZERO,
+        io_timeout: Duration::ZERO,
+        rate_limiter_priority: None,
+        async_io: false,
+        adaptive_readahead: false,
+        auto_readahead_size: true,
+        max_skippable_internal_keys: 0,
+    };
+}
+
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self {
-            snapshot: None,
-            verify_checksums: true,
-            fill_cache: true,
-            cache_data_blocks: true,
-            read_tier: ReadTier::All,
-            lower_bound: None,
-            upper_bound: None,
-            total_order_seek: false,
-            auto_prefix_mode: false,
-            prefix_same_as_start: false,
-            readahead_size: 0,
-            limit_hint: 0,
-            limit_reads: LimitReads::FewestRequests,
-            io_gap_bytes: 16 << 10,
-            deadline: Duration::ZERO,
-            io_timeout: Duration::ZERO,
-            rate_limiter_priority: None,
-            async_io: false,
-            adaptive_readahead: false,
-            auto_readahead_size: true,
-            max_skippable_internal_keys: 0,
-        }
+        Self::DEFAULT
     }
 }

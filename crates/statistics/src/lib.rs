@@ -48,4 +48,4 @@ pub use shared_histogram::SharedHistogram;
 pub use snapshot::StatisticsSnapshot;
 pub use statistics::Statistics;
 pub use tickers::Ticker;
-pub use timers::{MeasureTimer, PerfTimer};
+pub use timers::{MeasureTimer, PerfLaps, PerfTimer};

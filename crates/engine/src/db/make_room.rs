@@ -23,8 +23,18 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// What stands between a leader and its write: an error, a stall, a full memtable, too much log.
+#[inline]
 pub(super) fn make_room(core: &DbCore, db_options: &DbOptions, options: &WriteOptions, bytes: usize) -> Result<()> {
     core.jobs.check_error()?;
+    let has_room = !core.writes.is_room_needed()
+        && db_options.components.write_buffer_manager.is_none()
+        && !core.writes.memory_pace().is_flushing()
+        && core.writes.controller().condition() == StallCondition::Normal;
+    if has_room { Ok(()) } else { wait_for_room(core, db_options, options, bytes) }
+}
+
+#[inline(never)]
+fn wait_for_room(core: &DbCore, db_options: &DbOptions, options: &WriteOptions, bytes: usize) -> Result<()> {
     // Another database may have taken the memory.
     let wants_memory = |manager: &Arc<WriteBufferManager>| manager.should_flush();
     if core.writes.is_room_needed() || db_options.components.write_buffer_manager.as_ref().is_some_and(wants_memory) {

@@ -115,16 +115,19 @@ impl Iter {
     }
 
     /// The same iterator, counted where something counts.
-    #[inline]
+    #[inline(always)]
     pub(super) fn counted(mut self, db: &DbCore) -> Self {
-        if db.metrics.statistics().is_none() && !PerfRecorder::is_used() {
-            return self;
+        if db.metrics.statistics().is_some() || PerfRecorder::is_used() {
+            self.begin_tally(db);
         }
+        self
+    }
+
+    fn begin_tally(&mut self, db: &DbCore) {
         let before = self.core.as_ref().map_or_else(IterWork::default, |core| core.iter.work());
         if let Some(tally) = ScanTally::begin(db.metrics.statistics(), &db.env.clock, before) {
             self.watched.get_or_insert_default().tally = Some(tally);
         }
-        self
     }
 
     /// Has its seeks written down from now on.

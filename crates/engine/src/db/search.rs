@@ -7,7 +7,7 @@ use crate::options::{ReadOptions, ReadTier};
 use crate::snapshot::Snapshot;
 use ferrock_base::{Error, ErrorKind, LookupKey, Result};
 use ferrock_memtable::MemTable;
-use ferrock_statistics::{LevelMetric, PerfMetric, PerfRecorder, PerfTimer, ThreadState};
+use ferrock_statistics::{LevelMetric, PerfLaps, PerfMetric, PerfRecorder, PerfTimer, ThreadState};
 use ferrock_table::{LookupCounts, LookupRecorder, NoCounts, TableReadOptions, ValuePin};
 use ferrock_tree::blob::{BlobView, FetchBlob};
 use ferrock_tree::iterator::range_tombstones::covering_sequence_in_file;
@@ -125,10 +125,10 @@ pub(super) fn look_up<R>(
     finish: impl FnOnce(&Arc<SuperVersion>, &LookupKey, GetContext<'_, ValuePin>) -> R,
 ) -> R {
     let thread = thread.ordinal();
-    let timer = PerfTimer::of(perf, PerfMetric::GetSnapshotTime);
+    let mut laps = PerfLaps::of(perf);
     let pinned = data.super_version.pin(thread);
     let view = view_for(core, options);
-    drop(timer);
+    laps.lap(PerfMetric::GetSnapshotTime);
     let lookup = LookupKey::new(key, view.newest());
     let mut context = GetContext::new(key, view, pinned.merge_operator.as_deref());
     if search_memtables(&pinned, &lookup, &mut context, perf) {
@@ -165,7 +165,7 @@ pub(super) fn search_memtables(
     context: &mut GetContext<'_, ValuePin>,
     perf: Option<PerfRecorder>,
 ) -> bool {
-    let _timer = PerfTimer::of(perf, PerfMetric::GetFromMemtableTime);
+    let mut laps = PerfLaps::of(perf);
     for memtable in std::iter::once(&pinned.memtable).chain(&pinned.immutable) {
         if let Some(perf) = perf {
             count_memtable(perf, memtable, lookup.user_key());
@@ -173,6 +173,7 @@ pub(super) fn search_memtables(
         context.add_covering_tombstone(memtable.max_covering_tombstone(lookup.user_key(), context.newest()));
         memtable.get(lookup, |sequence, value_type, value| context.add(sequence, value_type, value, || None));
         if context.is_done() {
+            laps.lap(PerfMetric::GetFromMemtableTime);
             return false;
         }
     }
@@ -180,6 +181,7 @@ pub(super) fn search_memtables(
     if needs_tables && pinned.options.counts_reads() {
         context.draw_sample();
     }
+    laps.lap(PerfMetric::GetFromMemtableTime);
     needs_tables
 }
 
@@ -209,19 +211,20 @@ pub(super) fn search_tables(
     let mut candidates = pinned.version.candidates_of(lookup);
     let candidates = candidates.find();
     while let Some(file) = context.next_file(candidates) {
-        let timer = PerfTimer::of(counts.perf(), PerfMetric::FindTableNanos);
-        let table = table_for_read(&data.table_cache, file, options, IoActivity::Get)?;
-        drop(timer);
+        let table = PerfTimer::time_of(counts.perf(), PerfMetric::FindTableNanos, || {
+            table_for_read(&data.table_cache, file, options, IoActivity::Get)
+        })?;
         if let Some(tombstones) = table.range_tombstones() {
             let (smallest, largest, key) = (&file.smallest, &file.largest, lookup.user_key());
             let covering = covering_sequence_in_file(tombstones, smallest, largest, key, context.newest());
             context.add_covering_tombstone(covering);
         }
-        let timer = PerfTimer::of_level(counts.perf(), file.level as usize, LevelMetric::GetFromTableNanos);
-        table.get_counted(&table_options, lookup, counts, &mut |entry, value, block| {
-            context.add(entry.sequence, entry.value_type, value, || Some(block.pin()))
+        let level = file.level as usize;
+        PerfTimer::time_of_level(counts.perf(), level, LevelMetric::GetFromTableNanos, || {
+            table.get_counted(&table_options, lookup, counts, &mut |entry, value, block| {
+                context.add(entry.sequence, entry.value_type, value, || Some(block.pin()))
+            })
         })?;
-        drop(timer);
         context.note_searched(file);
     }
     Ok(())

@@ -25,7 +25,7 @@ use ferrock_format::compression::CompressionType;
 use ferrock_format::log::{self, MAX_COMPRESSED_RECORD_BYTES};
 use ferrock_format::write_batch::{Record, WriteBatch};
 use ferrock_memtable::MemTable;
-use ferrock_statistics::{Histogram, PerfMetric, PerfRecorder, PerfTimer, Ticker};
+use ferrock_statistics::{Histogram, PerfLaps, PerfMetric, Ticker};
 use ferrock_vfs::{IoKind, IoPriority};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -34,14 +34,6 @@ use std::sync::atomic::Ordering;
 const SMALL_BATCH_BYTES: usize = 128 << 10;
 /// Groups from this size on are inserted by their members in parallel; below it, waking them costs more.
 const PARALLEL_INSERT_BYTES: usize = 16 << 10;
-
-/// What a write does that has a time of its own.
-const PARTS_OF_WRITES: &[PerfMetric] = &[
-    PerfMetric::WriteThreadWaitNanos,
-    PerfMetric::WriteSchedulingFlushesCompactionsTime,
-    PerfMetric::WriteWalTime,
-    PerfMetric::WriteMemtableTime,
-];
 
 /// Writes a batch atomically.
 pub(crate) fn write(core: &DbCore, batch: WriteBatch, options: &WriteOptions) -> Result<()> {
@@ -76,8 +68,7 @@ pub(super) fn write_checked(
 
 fn write_from(core: &DbCore, batch: WriteBatch, extra: Option<Arc<WriteExtra>>, options: &WriteOptions) -> Result<()> {
     let _watch = core.metrics.watch_write(&*core.env.clock);
-    let perf = PerfRecorder::of_thread();
-    let _rest = PerfTimer::of_rest(perf, PerfMetric::WritePreAndPostProcessTime, PARTS_OF_WRITES);
+    let mut laps = PerfLaps::begin_with_waits();
     // From here on every return takes the batch home.
     let mut request = WriteRequest::Batch { batch, options: *options, first: SequenceNumber(0), checked: None, extra };
     core.jobs.check_open()?;
@@ -97,21 +88,23 @@ fn write_from(core: &DbCore, batch: WriteBatch, extra: Option<Arc<WriteExtra>>, 
     if options.low_pri {
         wait_for_low_pri(core, options, request.byte_size())?;
     }
-    let waiting = PerfTimer::of_wait(perf, PerfMetric::WriteThreadWaitNanos);
+    laps.lap(PerfMetric::WritePreAndPostProcessTime);
     let role = core.writes.queue().join(request);
-    drop(waiting);
+    laps.lap_of_wait(PerfMetric::WriteThreadWaitNanos);
     match role {
         Role::Leader(guard, request) => {
-            let verdict = lead(core, guard, request);
+            let verdict = lead(core, guard, request, &mut laps);
+            // What listeners do is not the write's: they may write, too.
+            laps.lap(PerfMetric::WritePreAndPostProcessTime);
             core.events.tell_collected();
             verdict
         }
         Role::Insert(request, group, inserter) => {
-            let inserting = PerfTimer::of(perf, PerfMetric::WriteMemtableTime);
             insert_for_group(core, &group, &request);
-            drop(inserting);
-            let _waiting = PerfTimer::of_wait(perf, PerfMetric::WriteThreadWaitNanos);
-            inserter.wait()
+            laps.lap(PerfMetric::WriteMemtableTime);
+            let verdict = inserter.wait();
+            laps.lap_of_wait(PerfMetric::WriteThreadWaitNanos);
+            verdict
         }
         Role::Verdict(verdict) => verdict,
     }
@@ -234,15 +227,19 @@ fn check_batch(core: &DbCore, batch: &WriteBatch, options: &WriteOptions) -> Res
     Ok(Some(families.generation()))
 }
 
-fn lead(core: &DbCore, guard: LeaderGuard<'_, WriteRequest, WriteGroup>, mut request: WriteRequest) -> Result<()> {
+fn lead(
+    core: &DbCore,
+    guard: LeaderGuard<'_, WriteRequest, WriteGroup>,
+    mut request: WriteRequest,
+    laps: &mut PerfLaps,
+) -> Result<()> {
     let WriteRequest::Batch { batch, options, checked, .. } = &request else { return Ok(()) };
     let options = *options;
     // Looked at once: what changes meanwhile counts for the next group.
     let db_options = core.options.load();
-    let perf = PerfRecorder::of_thread();
-    let making_room = PerfTimer::of(perf, PerfMetric::WriteSchedulingFlushesCompactionsTime);
-    make_room(core, &db_options, &options, batch.byte_size())?;
-    drop(making_room);
+    let room = make_room(core, &db_options, &options, batch.byte_size());
+    laps.lap(PerfMetric::WriteSchedulingFlushesCompactionsTime);
+    room?;
     // Families come and go only while no writer leads: what holds now holds until the end of the group.
     let families = core.families.load();
     if checked.is_some_and(|generation| generation != families.generation()) {
@@ -280,7 +277,7 @@ fn lead(core: &DbCore, guard: LeaderGuard<'_, WriteRequest, WriteGroup>, mut req
     let last = SequenceNumber(first.0 - 1 + count);
     let counters = core.metrics.counters();
     let group_number = Counters::get(&counters.write_groups);
-    let mut timer = GroupTimer::start(&*core.env.clock, group_number, group_bytes, options.sync);
+    let mut timer = GroupTimer::start(&*core.env.clock, group_number, group_bytes, options.sync, laps);
     let mut replaced = Replaced::default();
     let mut verdict = Ok(());
     let mut log_bytes = group_bytes;
@@ -299,10 +296,9 @@ fn lead(core: &DbCore, guard: LeaderGuard<'_, WriteRequest, WriteGroup>, mut req
         if let Some(priority) = options.rate_limiter_priority {
             wait_for_limiter(core, &db_options, priority, log::legacy_size_bytes(log_bytes));
         }
-        let logging = PerfTimer::of(perf, PerfMetric::WriteWalTime);
+        timer.begin_part();
         verdict = append_group(core, &request, &members, first, count, options.sync);
-        drop(logging);
-        timer.lap(&counters.wal_us);
+        timer.lap(&counters.wal_us, PerfMetric::WriteWalTime);
         if verdict.is_err() {
             // The record may be in the log, whole. Its numbers must not be given again: recovery would take the
             // next log, which repeats them, for one that goes back in time, and leave it out.
@@ -380,7 +376,7 @@ fn insert_group(
     if inserts.beside_others && guard.as_ref().is_some_and(LeaderGuard::expects_writer) {
         *guard = None;
     }
-    let inserting = PerfTimer::begin(PerfMetric::WriteMemtableTime);
+    timer.begin_part();
     let inserted = if inserts.by_members {
         insert_in_parallel(core, Arc::clone(families), request, members, ignore_missing)
     } else if guard.is_none() {
@@ -389,9 +385,8 @@ fn insert_group(
         turn.wait();
         insert_alone(core, db_options, families, request, members, InsertMode::Exclusive, ignore_missing)
     };
-    drop(inserting);
     unfinished.0 = None;
-    timer.lap(&core.metrics.counters().memtable_us);
+    timer.lap(&core.metrics.counters().memtable_us, PerfMetric::WriteMemtableTime);
     turn.wait();
     core.seqno_times.note(last, &*core.env.clock);
     // Before the turn ends: a thread that waits for that must not have half a group flushed.

@@ -110,8 +110,8 @@ impl<'a, F: FnMut(u32) -> Result<Target<'a>>> Inserter<'a, F> {
             InsertMode::Exclusive if value_type == ValueType::Value && memtable.writes_in_place() => {
                 let kept = self.snapshots.map_or(SequenceNumber(0), SnapshotList::newest);
                 let is_updated = memtable.add_in_place(self.next, key, value, kept)?;
-                if let Some(statistics) = data.table_cache.statistics().filter(|_| is_updated) {
-                    statistics.add(Ticker::NumberKeysUpdated, 1);
+                if is_updated {
+                    count_update(data);
                 }
             }
             InsertMode::Exclusive => memtable.add(self.next, value_type, key, value)?,
@@ -165,5 +165,14 @@ pub(crate) fn copy_record(out: &mut WriteBatch, record: &Record<'_>) -> Result<(
         Record::LogData(data) => out.put_log_data(data),
         Record::Noop => out.mark_noop(),
         _ => Err(Error::not_supported("two-phase commit records in a batch")),
+    }
+}
+
+/// Not inlined: the compiler would look up the counters of the thread for every batch, before it is known whether one
+/// is needed.
+#[cold]
+fn count_update(data: &ColumnFamilyData) {
+    if let Some(statistics) = data.table_cache.statistics() {
+        statistics.add(Ticker::NumberKeysUpdated, 1);
     }
 }

@@ -222,10 +222,15 @@ impl<W, G> LeaderGuard<'_, W, G> {
     }
 
     /// Takes waiting writers into the group, in their order, until `accept` refuses one.
-    pub(crate) fn collect(&self, members: &mut Vec<Member<W, G>>, mut accept: impl FnMut(&W) -> bool) {
-        if self.queue.status.load(Ordering::Acquire) & WAITED_FOR == 0 {
-            return;
+    #[inline]
+    pub(crate) fn collect(&self, members: &mut Vec<Member<W, G>>, accept: impl FnMut(&W) -> bool) {
+        if self.queue.status.load(Ordering::Acquire) & WAITED_FOR != 0 {
+            self.collect_waiting(members, accept);
         }
+    }
+
+    #[inline(never)]
+    fn collect_waiting(&self, members: &mut Vec<Member<W, G>>, mut accept: impl FnMut(&W) -> bool) {
         let mut waiting = self.queue.waiting.lock();
         while let Some(waiter) = waiting.front() {
             let is_accepted = match &*waiter.state.lock() {
@@ -242,14 +247,11 @@ impl<W, G> LeaderGuard<'_, W, G> {
         }
         self.queue.status.store(LED, Ordering::Release);
     }
-}
 
-impl<W, G> Drop for LeaderGuard<'_, W, G> {
-    fn drop(&mut self) {
+    /// Lets the next writer lead, if one waits.
+    #[inline(never)]
+    fn pass_on(&self) {
         let status = &self.queue.status;
-        if status.compare_exchange(LED, FREE, Ordering::Release, Ordering::Relaxed).is_ok() {
-            return;
-        }
         let mut waiting = self.queue.waiting.lock();
         while let Some(next) = waiting.pop_front() {
             if let Some(work) = next.take_work() {
@@ -262,6 +264,15 @@ impl<W, G> Drop for LeaderGuard<'_, W, G> {
             }
         }
         status.store(FREE, Ordering::Release);
+    }
+}
+
+impl<W, G> Drop for LeaderGuard<'_, W, G> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.queue.status.compare_exchange(LED, FREE, Ordering::Release, Ordering::Relaxed).is_err() {
+            self.pass_on();
+        }
     }
 }
 

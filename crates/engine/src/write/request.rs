@@ -80,14 +80,20 @@ impl WriteRequest {
 }
 
 impl Drop for WriteRequest {
+    #[inline]
     fn drop(&mut self) {
         if let Self::Batch { batch, first, extra: Some(extra), .. } = self {
-            if first.0 != 0 {
-                batch.set_sequence(*first);
-            }
-            *extra.home.lock() = Some(std::mem::take(batch));
+            take_home(batch, *first, extra);
         }
     }
+}
+
+#[inline(never)]
+fn take_home(batch: &mut WriteBatch, first: SequenceNumber, extra: &WriteExtra) {
+    if first.0 != 0 {
+        batch.set_sequence(first);
+    }
+    *extra.home.lock() = Some(std::mem::take(batch));
 }
 
 /// What the members of a group share while they insert in parallel.

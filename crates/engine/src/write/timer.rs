@@ -6,6 +6,7 @@
 
 use crate::metrics::Counters;
 use ferrock_base::clock::Clock;
+use ferrock_statistics::{PerfLaps, PerfMetric};
 use std::sync::atomic::AtomicU64;
 
 /// Of so many small groups one is timed.
@@ -18,20 +19,35 @@ pub(crate) struct GroupTimer<'a> {
     /// The clock, and what it said when the last part ended.
     running: Option<(&'a dyn Clock, u64)>,
     weight: u64,
+    /// Those of the thread.
+    laps: &'a mut PerfLaps,
 }
 
 impl<'a> GroupTimer<'a> {
     /// `group_number` counts the groups of the database.
     #[inline]
-    pub(crate) fn start(clock: &'a dyn Clock, group_number: u64, group_bytes: usize, syncs: bool) -> Self {
+    pub(crate) fn start(
+        clock: &'a dyn Clock,
+        group_number: u64,
+        group_bytes: usize,
+        syncs: bool,
+        laps: &'a mut PerfLaps,
+    ) -> Self {
         let weight = if syncs || group_bytes >= LARGE_GROUP_BYTES { 1 } else { SAMPLE };
         let is_timed = group_number.is_multiple_of(weight);
-        Self { running: is_timed.then(|| (clock, clock.monotonic_us())), weight }
+        Self { running: is_timed.then(|| (clock, clock.monotonic_us())), weight, laps }
     }
 
-    /// Ends a part and adds its time to `counter`.
-    #[inline]
-    pub(crate) fn lap(&mut self, counter: &AtomicU64) {
+    /// What the thread did until now was to come to a part.
+    #[inline(always)]
+    pub(crate) fn begin_part(&mut self) {
+        self.laps.lap(PerfMetric::WritePreAndPostProcessTime);
+    }
+
+    /// Ends a part and adds its time to `counter`, and to a sum of the thread.
+    #[inline(always)]
+    pub(crate) fn lap(&mut self, counter: &AtomicU64, metric: PerfMetric) {
+        self.laps.lap(metric);
         if let Some((clock, last_us)) = &mut self.running {
             let now_us = clock.monotonic_us();
             Counters::add(counter, now_us.saturating_sub(*last_us) * self.weight);
@@ -51,9 +67,10 @@ mod tests {
         let clock = ManualClock::new(5);
         let counter = AtomicU64::new(0);
         let time = |group_number, bytes, syncs| {
-            let mut timer = GroupTimer::start(&clock, group_number, bytes, syncs);
+            let mut laps = PerfLaps::begin();
+            let mut timer = GroupTimer::start(&clock, group_number, bytes, syncs, &mut laps);
             clock.advance(Duration::from_micros(3));
-            timer.lap(&counter);
+            timer.lap(&counter, PerfMetric::WriteWalTime);
             Counters::get(&counter)
         };
         assert_eq!(time(1, 100, false), 0);

@@ -27,7 +27,7 @@ use crate::stored_blocks::{StoredFile, StoredInput};
 use ferrock_base::{Error, InternalIterator, Result, SeekTarget};
 use ferrock_format::block::{DataBlock, DataBlockCursor};
 use ferrock_format::handle::BlockHandle;
-use ferrock_statistics::{PerfMetric, PerfTimer};
+use ferrock_statistics::{PerfLaps, PerfMetric, PerfTimer};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -236,11 +236,12 @@ impl BlockTableIter {
             if self.block.as_ref().is_some_and(|(_, current)| *current == handle) {
                 return Ok(true);
             }
-            let _timer = PerfTimer::begin(PerfMetric::NewTableBlockIterNanos);
+            let mut laps = PerfLaps::begin();
             let Some(block) = self.find_or_read(handle)? else { return Ok(false) };
             block.data()?;
             self.plan.note_progress();
             self.block = Some((block, handle));
+            laps.lap(PerfMetric::NewTableBlockIterNanos);
             self.window.pass(handle.offset..handle.end_with_trailer().unwrap_or(handle.offset));
             Ok(true)
         });
@@ -329,9 +330,7 @@ impl BlockTableIter {
                 is_there = self.move_index(|index, position| index.place(position, reached));
             }
             if is_there && self.has_rows_ahead(reached) && self.load_block() {
-                let timer = PerfTimer::begin(PerfMetric::BlockSeekNanos);
-                self.place_cursor(reached);
-                drop(timer);
+                PerfTimer::time(PerfMetric::BlockSeekNanos, || self.place_cursor(reached));
                 if !self.cursor.valid() {
                     self.skip_empty(direction);
                 }

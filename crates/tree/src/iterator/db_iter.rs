@@ -37,7 +37,7 @@ use ferrock_base::merge::MergeOperator;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
 use ferrock_base::{Error, ErrorKind, Result, SeekTarget};
-use ferrock_statistics::{PerfMetric, PerfRecorder, PerfTimer};
+use ferrock_statistics::{PerfLaps, PerfMetric, PerfRecorder};
 use ferrock_table::{LimitReads, ScanBounds};
 use std::ops::Range;
 use std::sync::Arc;
@@ -262,9 +262,9 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             return;
         }
         self.restart(None);
-        let timer = PerfTimer::begin(PerfMetric::SeekInternalSeekTime);
+        let mut laps = PerfLaps::begin();
         self.inner.seek_to_first();
-        drop(timer);
+        laps.lap(PerfMetric::SeekInternalSeekTime);
         self.find_forward(false);
         self.adopt_prefix();
     }
@@ -272,7 +272,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     /// Goes to the last key.
     pub fn seek_to_last(&mut self) {
         self.restart(None);
-        let timer = PerfTimer::begin(PerfMetric::SeekInternalSeekTime);
+        let mut laps = PerfLaps::begin();
         match self.options.upper_bound.take() {
             Some(upper) => {
                 self.seek_inner_before(&upper);
@@ -280,7 +280,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             }
             None => self.inner.seek_to_last(),
         }
-        drop(timer);
+        laps.lap(PerfMetric::SeekInternalSeekTime);
         self.find_last();
         self.adopt_prefix();
     }
@@ -299,9 +299,9 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             return;
         }
         self.restart(prefix);
-        let timer = PerfTimer::begin(PerfMetric::SeekInternalSeekTime);
+        let mut laps = PerfLaps::begin();
         self.inner.place(SeekTarget::AtOrAfter(&self.target));
-        drop(timer);
+        laps.lap(PerfMetric::SeekInternalSeekTime);
         if !self.take_plain_put::<false>() {
             self.find_forward(false);
         }
@@ -311,7 +311,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     pub fn seek_for_prev(&mut self, target: &[u8]) {
         let prefix = self.prefix_of(target);
         self.restart(prefix);
-        let timer = PerfTimer::begin(PerfMetric::SeekInternalSeekTime);
+        let mut laps = PerfLaps::begin();
         if self.is_beyond_upper(target)
             && let Some(upper) = self.options.upper_bound.take()
         {
@@ -322,7 +322,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             append_internal_key(&mut self.target, target, SequenceNumber(0), ValueType::FOR_SEEK_FOR_PREV);
             self.inner.seek_for_prev(&self.target);
         }
-        drop(timer);
+        laps.lap(PerfMetric::SeekInternalSeekTime);
         self.find_backward();
     }
 
@@ -544,15 +544,15 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     }
 
     fn find_forward_from(&mut self, search: Search) {
-        let _timer = PerfTimer::begin(PerfMetric::FindNextUserEntryTime);
+        let mut laps = PerfLaps::begin();
         let mut walk = Walk::default();
-        if let Some(value_type) = self.search_forward(search, &mut walk) {
-            self.end_walk(&mut walk);
-            self.note_step();
-            return self.settle_forward(value_type);
-        }
+        let found = self.search_forward(search, &mut walk);
         self.end_walk(&mut walk);
         self.note_step();
+        if let Some(value_type) = found {
+            self.settle_forward(value_type);
+        }
+        laps.lap(PerfMetric::FindNextUserEntryTime);
     }
 
     /// The type of the newest visible version of the next live key, on which the inner iterator stands then.

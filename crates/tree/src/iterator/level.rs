@@ -392,7 +392,8 @@ impl<S: LevelSource> LevelIterator<S> {
 }
 
 impl<S: LevelSource> ScanMachine for LevelIterator<S> {
-    #[inline]
+    // Inlined into its only caller it would be too large to have anything inlined itself: 65 instructions of a seek.
+    #[inline(never)]
     fn place(&mut self, target: SeekTarget<'_>, may_read: bool) {
         if !self.enter_for(target) {
             return self.pause_for_file(|| Paused::Before(OwnedSeekTarget::new(target)));

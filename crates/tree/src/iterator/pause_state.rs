@@ -47,6 +47,10 @@ impl Pausing {
     }
 
     pub(super) fn clear(&mut self) {
-        *self = Self { is_on: self.is_on, is_with_others: self.is_with_others, ..Self::default() };
+        self.is_paused = false;
+        if self.placing.is_some() {
+            self.placing = None;
+        }
+        self.reading.clear();
     }
 }

@@ -30,11 +30,18 @@ use super::pause_state::Placing;
 use super::read_set::ReadSet;
 use super::source::TombstoneIterator;
 use ferrock_base::{Error, ErrorKind, OwnedSeekTarget, SeekTarget};
-use ferrock_statistics::{PerfMetric, PerfRecorder, PerfTimer};
+use ferrock_statistics::{PerfLaps, PerfMetric, PerfRecorder};
 
 /// After so many rounds the children of a merge that blocks read for themselves: blocks without entries require one
 /// more round, damaged blocks any number.
 const MAX_ROUNDS: usize = 4;
+
+#[cold]
+fn count_child_seeks(children: usize) {
+    if let Some(perf) = PerfRecorder::of_thread() {
+        perf.add(PerfMetric::SeekChildSeekCount, children as u64);
+    }
+}
 
 impl<I: TombstoneIterator> MergingIterator<I> {
     /// Switches pausing on or off. A pausing merge pauses instead of letting a child read.
@@ -107,17 +114,16 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         self.direction = if target.is_backward() { Direction::Backward } else { Direction::Forward };
         self.deferred.clear();
         self.pausing.clear();
-        let perf = PerfRecorder::of_thread();
-        if let Some(perf) = perf {
-            perf.add(PerfMetric::SeekChildSeekCount, self.children.len() as u64);
+        if PerfRecorder::is_used() {
+            count_child_seeks(self.children.len());
         }
-        let timer = PerfTimer::of(perf, PerfMetric::SeekChildSeekTime);
+        let mut laps = PerfLaps::begin();
         if let [child] = &mut self.children[..]
             && !self.pausing.is_on
             && !self.deferred.has_limit()
         {
             child.place(target, true);
-            drop(timer);
+            laps.lap(PerfMetric::SeekChildSeekTime);
             return self.rebuild();
         }
         let mut are_placed = true;
@@ -130,12 +136,11 @@ impl<I: TombstoneIterator> MergingIterator<I> {
                 Some(Placing { target: OwnedSeekTarget::new(target), winner: None, bounds: Vec::new() });
             are_placed = self.place_rest();
         }
-        drop(timer);
+        laps.lap(PerfMetric::SeekChildSeekTime);
         if are_placed {
-            let is_backward = self.direction == Direction::Backward;
-            let metric = if is_backward { PerfMetric::SeekMaxHeapTime } else { PerfMetric::SeekMinHeapTime };
-            let _timer = PerfTimer::of(perf, metric);
             self.rebuild();
+            let is_backward = self.direction == Direction::Backward;
+            laps.lap(if is_backward { PerfMetric::SeekMaxHeapTime } else { PerfMetric::SeekMinHeapTime });
         }
     }
 

@@ -6,7 +6,7 @@ use crate::table_cache::TableCache;
 use crate::version::{FileMetadata, LevelFiles, Version};
 use ferrock_base::{Error, ErrorKind, InternalComparator, Result};
 use ferrock_memtable::MemTableIter;
-use ferrock_statistics::{PerfMetric, PerfTimer};
+use ferrock_statistics::{PerfLaps, PerfMetric, PerfTimer};
 use ferrock_table::{ReadTier, ScanBounds, StoredInput, Table, TableIter, TableReadOptions, ValuePin};
 use std::ops::Range;
 use std::sync::Arc;
@@ -47,16 +47,17 @@ impl LevelTables {
     /// The table of the file at `index`, opened where the options allow it.
     fn table(&self, index: usize) -> Result<Table> {
         let file = self.files.get(index).ok_or_else(|| Error::corruption("a level has no such file"))?;
-        let _timer = PerfTimer::begin(PerfMetric::FindTableNanos);
-        if self.is_for_job {
-            self.cache.get_for_compaction(file)
-        } else if self.options.read_tier == ReadTier::BlockCacheOnly || self.options.pauses {
-            let kind = if self.options.pauses { ErrorKind::TryAgain } else { ErrorKind::Incomplete };
-            let table = self.cache.get_if_open(file);
-            table.ok_or_else(|| Error::new(kind, "the table is not open and the read may not open it"))
-        } else {
-            self.cache.get_for(file, self.options.activity)
-        }
+        PerfTimer::time(PerfMetric::FindTableNanos, || {
+            if self.is_for_job {
+                self.cache.get_for_compaction(file)
+            } else if self.options.read_tier == ReadTier::BlockCacheOnly || self.options.pauses {
+                let kind = if self.options.pauses { ErrorKind::TryAgain } else { ErrorKind::Incomplete };
+                let table = self.cache.get_if_open(file);
+                table.ok_or_else(|| Error::new(kind, "the table is not open and the read may not open it"))
+            } else {
+                self.cache.get_for(file, self.options.activity)
+            }
+        })
     }
 }
 
@@ -72,20 +73,22 @@ impl LevelSource for LevelTables {
         self.files.get(index).map_or(&[], |file| &file.largest)
     }
     fn open(&self, index: usize) -> Result<OpenedTable<TableIter>> {
-        let _timer = PerfTimer::begin(PerfMetric::NewTableIteratorNanos);
+        let mut laps = PerfLaps::begin();
         let table = self.table(index)?;
         let tombstones = table.range_tombstones().cloned();
         let mut iter = table.iter_within(self.options, Arc::clone(&self.bounds));
+        laps.lap(PerfMetric::NewTableIteratorNanos);
         if let Some(stored) = &self.stored {
             iter.keep_stored(stored);
         }
         Ok(OpenedTable { iter, tombstones })
     }
     fn reopen(&self, index: usize, former: TableIter) -> Result<OpenedTable<TableIter>> {
-        let _timer = PerfTimer::begin(PerfMetric::NewTableIteratorNanos);
+        let mut laps = PerfLaps::begin();
         let table = self.table(index)?;
         let tombstones = table.range_tombstones().cloned();
         let mut iter = table.iter_in_place_of(former, self.options, Arc::clone(&self.bounds));
+        laps.lap(PerfMetric::NewTableIteratorNanos);
         if let Some(stored) = &self.stored {
             iter.keep_stored(stored);
         }

@@ -34,7 +34,8 @@ impl Db {
     /// # Ok::<(), ferrock::Error>(())
     /// ```
     pub fn get(&self, key: &[u8]) -> Result<Option<PinnedSlice>> {
-        self.get_with(&ReadOptions::default(), key)
+        static OPTIONS: ReadOptions = ReadOptions::DEFAULT;
+        self.get_with(&OPTIONS, key)
     }
 
     /// The value of a key of the default family.

@@ -192,13 +192,12 @@ impl TableLookup {
             }
         };
         let mut was_found = false;
-        let timer = PerfTimer::of(counts.perf(), PerfMetric::BlockSeekNanos);
-        let outcome =
+        let outcome = PerfTimer::time_of(counts.perf(), PerfMetric::BlockSeekNanos, || {
             search_block(loader, block, handle.offset, key.internal_key(), true, &mut |key, value, pinned| {
                 was_found = true;
                 visit(key, value, pinned)
-            })?;
-        drop(timer);
+            })
+        })?;
         match outcome {
             Outcome::EndOfBlock if !loader.decoder().index_has_user_keys() => {
                 let mut next = Box::new(NextBlocks::after_first(was_found, self.passed_filter));

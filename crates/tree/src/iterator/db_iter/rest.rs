@@ -53,6 +53,7 @@ impl<I: TombstoneIterator, O: Default> DbIterator<I, O> {
 
     /// Begins an iteration with a resting iterator, whose options are changed before. Its children must be what they
     /// would be if they were made now.
+    #[inline]
     pub fn wake(&mut self, owner: O, change: impl FnOnce(&mut DbIteratorOptions)) {
         change(&mut self.options);
         self._owner = owner;
