@@ -15,10 +15,13 @@ use common::threads::wait_until;
 use ferrock::options::{CompressionType, MergeOperator};
 use ferrock::{ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions};
 use ferrock::{CompactionJobInfo, EventListener};
+use ferrock_base::ValueType;
+use ferrock_base::compaction_filter::{CompactionFilter, FilterContext, FilterDecision};
 use ferrock_base::random::Random;
 use ferrock_vfs::MemoryFileSystem;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 fn database_options(listener: Arc<dyn EventListener>) -> DbOptions {
     let mut options = options_on(Arc::new(MemoryFileSystem::new()));
@@ -70,6 +73,75 @@ fn an_exclusive_compaction_gets_its_turn() {
     listener.is_over.store(true, Ordering::Relaxed);
     db.wait_for_background_work().unwrap();
     db.close().unwrap();
+}
+
+/// Keeps everything; the first key below 100 waits.
+#[derive(Default)]
+struct Gate {
+    is_reached: AtomicBool,
+    is_open: AtomicBool,
+}
+
+impl CompactionFilter for Gate {
+    fn name(&self) -> &str {
+        "test.Gate"
+    }
+    fn filter(&self, _context: &FilterContext, key: &[u8], _: ValueType, _value: &[u8]) -> FilterDecision {
+        if key < &100_u32.to_be_bytes()[..] {
+            self.is_reached.store(true, Ordering::Relaxed);
+            wait_until("the gate", || self.is_open.load(Ordering::Relaxed));
+        }
+        FilterDecision::Keep
+    }
+}
+
+/// A level is moved once no compaction has tables of it: it is not left where it was without a word.
+#[test]
+fn a_change_of_level_waits_for_compactions_elsewhere() {
+    for promotes in [false, true] {
+        let gate = Arc::new(Gate::default());
+        let mut family = ColumnFamilyOptions::default();
+        family.compaction_filter = Some(Arc::clone(&gate) as Arc<dyn CompactionFilter>);
+        family.disable_auto_compactions = true;
+        let options = options_on(Arc::new(MemoryFileSystem::new()));
+        let db = Db::open_cf("/db", options, vec![("default".to_owned(), family)]).unwrap().0;
+        let family = db.default_column_family().unwrap();
+        let write = |keys: std::ops::Range<u32>| {
+            keys.for_each(|key| db.put(&key.to_be_bytes(), b"value").unwrap());
+            db.flush().unwrap();
+        };
+        let key = |key: u32| key.to_be_bytes();
+        let levels = || {
+            let mut levels: Vec<usize> = db.live_files().iter().map(|file| file.level).collect();
+            levels.sort_unstable();
+            levels
+        };
+        write(0..100);
+        write(200..300);
+        let beside = CompactRangeOptions { exclusive_manual_compaction: false, ..CompactRangeOptions::default() };
+        let moved = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| db.compact_range_cf(&family, Some(&key(0)), Some(&key(99)), &beside).unwrap());
+            wait_until("a compaction", || gate.is_reached.load(Ordering::Relaxed));
+            scope.spawn(|| {
+                if promotes {
+                    // What the compaction has left of level 0.
+                    db.promote_l0_cf(&family, 2).unwrap();
+                } else {
+                    let up = CompactRangeOptions { change_level: true, target_level: Some(3), ..beside.clone() };
+                    db.compact_range_cf(&family, Some(&key(200)), Some(&key(299)), &up).unwrap();
+                }
+                assert!(gate.is_open.load(Ordering::Relaxed), "it came past the compaction");
+                moved.store(true, Ordering::Relaxed);
+            });
+            std::thread::sleep(Duration::from_millis(100));
+            gate.is_open.store(true, Ordering::Relaxed);
+        });
+        assert!(moved.load(Ordering::Relaxed));
+        assert_eq!(levels(), if promotes { [2, 6] } else { [3, 3] });
+        assert_eq!(db.get(&key(50)).unwrap().unwrap(), *b"value");
+        db.close().unwrap();
+    }
 }
 
 /// Operands stay as they are until there is all of the value.
@@ -252,7 +324,7 @@ impl RandomTree {
         let before = self.listener.begun.load(Ordering::Relaxed);
         let done = || self.listener.begun.load(Ordering::Relaxed) - before;
         for round in 0..3u8 {
-            // The release of a snapshot begins no job; a flush does.
+            // The release of a snapshot begins a job where a table of the deepest level waits for it, a flush anywhere.
             self.db.put(b"k", &[round]).unwrap();
             self.db.flush().unwrap();
             let is_quiet = || {

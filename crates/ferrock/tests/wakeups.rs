@@ -70,6 +70,42 @@ fn a_quiet_database_rewrites_what_is_old() {
     sleeps(&clock, 0);
 }
 
+/// Old versions in the last level go when the snapshot goes that they were kept for: nothing else has to happen.
+#[test]
+fn a_quiet_database_rewrites_what_a_snapshot_kept() {
+    let mut options = options_on(Arc::new(MemoryFileSystem::new()));
+    let mut family = ColumnFamilyOptions::default();
+    ferrock::options::apply_text(&mut options, &mut family, "ttl=0;periodic_compaction_seconds=0").unwrap();
+    let db = Db::open_cf("/db", options, vec![("default".to_owned(), family)]).unwrap().0;
+    let newest = || db.live_files().iter().map(|file| file.largest_sequence.0).collect::<Vec<_>>();
+    db.put(b"key", b"old").unwrap();
+    let [oldest, middle] = [(); 2].map(|()| {
+        db.put(b"other", b"value").unwrap();
+        db.snapshot()
+    });
+    db.put(b"key", b"new").unwrap();
+    let before = with_table(&db);
+    let kept = newest();
+    assert!(kept.len() == 1 && kept[0] > 0, "{kept:?}");
+    // So that the newest number is not in the table.
+    db.put(b"key", b"newer").unwrap();
+    let newer = db.snapshot();
+    drop(oldest);
+    db.wait_for_background_work().unwrap();
+    assert_eq!(tables(&db), before, "one that is older than the table is left");
+    drop(middle);
+    wait_until("a rewrite", || tables(&db) != before);
+    db.wait_for_background_work().unwrap();
+    assert_eq!(newest(), [0], "one version of each key is left");
+    let after = tables(&db);
+    drop(newer);
+    drop(db.snapshot());
+    db.wait_for_background_work().unwrap();
+    assert_eq!(tables(&db), after, "once");
+    assert_eq!(db.get(b"key").unwrap().unwrap(), *b"newer");
+    db.close().unwrap();
+}
+
 /// By default ages of 30 days need no thread; with a number of one's own they are looked at that often, 0 is 1, and no
 /// number is longer than a fifth of the age.
 #[test]

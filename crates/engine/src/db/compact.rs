@@ -4,7 +4,7 @@
 //! never share a file. Readers keep their Versions; nothing waits for them and they wait for nothing.
 
 use super::job_env::JobPlace;
-use super::{DbCore, cleanup, event_log, flush, job_env, job_events, remote, space};
+use super::{DbCore, cleanup, event_log, flush, job_env, job_events, remote, space, wakeups};
 use crate::column_family::ColumnFamilyData;
 use crate::events::Event;
 use crate::jobs::background_error::Reason;
@@ -32,10 +32,9 @@ pub(super) fn pick_compaction(
     wanted: Wanted,
 ) -> Option<PickedCompaction> {
     let options = data.options.load_full();
-    if options.disable_auto_compactions {
-        return None;
-    }
-    let version = core.versions.current(data.id)?;
+    let version = core.versions.current(data.id);
+    wakeups::await_release(core, data.id, version.as_deref(), &options);
+    let version = version.filter(|_| !options.disable_auto_compactions)?;
     let readable = readable(core, data);
     let input = PickerInput { readable: readable.as_ref(), ..picker_input(core, &version, &options, running) };
     let choice = match wanted {

@@ -1,7 +1,7 @@
 //! What callers ask for by hand: flush, compact_range.
 
 use super::compact::{self, Request};
-use super::manual_files::move_level;
+use super::manual_files::{Moved, move_level, move_when_quiet};
 use super::manual_turn::in_turn;
 use super::{DbCore, flush};
 use crate::column_family::{ColumnFamily, ColumnFamilyData};
@@ -47,10 +47,14 @@ pub(super) fn compact_range(
     core.jobs.check_stop(stopped_by)?;
     let flush = FlushOptions { allow_write_stall: options.allow_write_stall, ..FlushOptions::default() };
     flush::flush_families(core, &[data.id], &flush, stopped_by, FlushReason::ManualCompaction)?;
-    in_turn(core, data, options.exclusive_manual_compaction, stopped_by, || {
+    let is_exclusive = options.exclusive_manual_compaction;
+    let change = || move_when_quiet(core, data, stopped_by, || change_level(core, data, options.target_level));
+    in_turn(core, data, is_exclusive, stopped_by, || {
         compact_steps(core, data, begin, end, options)?;
-        if options.change_level { change_level(core, data, options.target_level) } else { Ok(()) }
-    })
+        if options.change_level && is_exclusive { change() } else { Ok(()) }
+    })?;
+    // A level is moved in a turn of its own where the compaction had none.
+    if options.change_level && !is_exclusive { in_turn(core, data, true, stopped_by, change) } else { Ok(()) }
 }
 
 fn compact_steps(
@@ -128,16 +132,16 @@ fn begin_piece(
 
 /// Moves the deepest level's files to `target`, or up to the highest level to which all levels are empty and large
 /// enough for them.
-fn change_level(core: &DbCore, data: &ColumnFamilyData, target: Option<usize>) -> Result<()> {
+fn change_level(core: &DbCore, data: &ColumnFamilyData, target: Option<usize>) -> Result<Moved> {
     let _installs = core.installs.lock();
-    let Some(version) = core.versions.current(data.id) else { return Ok(()) };
-    let Some(deepest) = version.deepest_compacted_level() else { return Ok(()) };
+    let Some(version) = core.versions.current(data.id) else { return Ok(Moved::Done) };
+    let Some(deepest) = version.deepest_compacted_level() else { return Ok(Moved::Done) };
     let target = match target {
         Some(target) => checked_target(&version, deepest, target)?,
         None => highest_that_fits(&version, deepest),
     };
     if target == deepest {
-        return Ok(());
+        return Ok(Moved::Done);
     }
     move_level(core, data, &version, deepest, target)
 }

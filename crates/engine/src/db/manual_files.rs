@@ -55,10 +55,38 @@ pub(super) fn suggest_compact_range(core: &DbCore, family: &ColumnFamily, range:
 pub(super) fn promote_l0(core: &DbCore, family: &ColumnFamily, target: usize) -> Result<()> {
     let data = &family.data;
     core.jobs.check_open()?;
-    in_turn(core, data, true, StoppedBy::Closing, || promote_alone(core, data, target))
+    let by = StoppedBy::Closing;
+    in_turn(core, data, true, by, || move_when_quiet(core, data, by, || promote_alone(core, data, target)))
 }
 
-fn promote_alone(core: &DbCore, data: &ColumnFamilyData, target: usize) -> Result<()> {
+/// Tries a move until no job of the family is in its way, as `compact_files` and ingestions may be, which take no
+/// turns. `attempt` holds `installs` for its own time alone: the jobs that are waited for need it. The caller has an
+/// exclusive turn.
+///
+/// # Errors
+/// Those of `attempt`, and of a call that is stopped.
+pub(super) fn move_when_quiet(
+    core: &DbCore,
+    data: &ColumnFamilyData,
+    stopped_by: StoppedBy<'_>,
+    attempt: impl Fn() -> Result<Moved>,
+) -> Result<()> {
+    while attempt()? == Moved::NotYet {
+        core.jobs.wait_until_quiet(data.id, stopped_by)?;
+    }
+    Ok(())
+}
+
+/// What an attempt to move a level came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moved {
+    /// All that was to be moved is.
+    Done,
+    /// A job of the family runs.
+    NotYet,
+}
+
+fn promote_alone(core: &DbCore, data: &ColumnFamilyData, target: usize) -> Result<Moved> {
     let _installs = core.installs.lock();
     let Some(version) = core.versions.current(data.id) else {
         return Err(Error::new(ErrorKind::ColumnFamilyDropped, &data.name[..]));
@@ -81,25 +109,28 @@ fn promote_alone(core: &DbCore, data: &ColumnFamilyData, target: usize) -> Resul
         return refuse(format!("files {one} and {other} of level 0 overlap"));
     }
     if files.is_empty() {
-        return Ok(());
+        return Ok(Moved::Done);
     }
     move_level(core, data, &version, 0, target)
 }
 
 /// Records all files of a level on another one, which has none. The caller holds `installs`.
+///
+/// # Errors
+/// Those of the MANIFEST.
 pub(super) fn move_level(
     core: &DbCore,
     data: &ColumnFamilyData,
     version: &Arc<Version>,
     from: usize,
     to: usize,
-) -> Result<()> {
+) -> Result<Moved> {
     // The files are marked, so that no compaction that begins while the MANIFEST is written takes them.
     let files = version.level(from);
     let inputs = vec![LevelInputs { level: from, files: files.to_vec() }];
     let reason = CompactionReason::ManualCompaction;
     let choice = CompactionChoice::of_whole_files(CompactionKind::Move, reason, version, inputs, to);
-    let Some(job) = core.jobs.begin_alone(data.id, choice) else { return Ok(()) };
+    let Some(job) = core.jobs.begin_alone(data.id, choice) else { return Ok(Moved::NotYet) };
     let edit = VersionEdit {
         deleted_files: files.iter().map(|file| DeletedFile { level: from as u32, number: file.number }).collect(),
         new_files: files.iter().map(|file| NewFile { level: to as u32, ..file.recorded().clone() }).collect(),
@@ -115,5 +146,5 @@ pub(super) fn move_level(
         }
     }
     core.jobs.finish_manual_piece(data.id, job.running);
-    result
+    result.map(|()| Moved::Done)
 }

@@ -348,6 +348,7 @@ impl Opener {
         core.jobs.schedule();
         core.jobs.allow_attempts();
         wakeups::settle(&core);
+        core.reads.snapshots().observe(Box::new(wakeups::Releases(Arc::downgrade(&core))));
         if opens_later {
             later::open_tables(&core);
         }

@@ -6,9 +6,10 @@
 //!                                   sleep, look at all families, sleep, ...      closing: woken at once, ends
 //! ```
 //!
-//! Flushes, compactions and released snapshots have their family looked at; on a quiet database only time passes, and
-//! only this thread sees it. It looks every `max_compaction_trigger_wakeup_seconds`, and more often where a family has
-//! an age that five looks of this length would pass: as in RocksDB, what is due begins at most a fifth of its age late.
+//! Flushes, compactions and the release of a snapshot that a table waits for ([`Releases`]) have families looked at; on
+//! a quiet database only time passes, and only this thread sees it. It looks every
+//! `max_compaction_trigger_wakeup_seconds`, and more often where a family has an age that five looks of this length
+//! would pass: as in RocksDB, what is due begins at most a fifth of its age late.
 //!
 //! Reads count in the tables that they meet (`read_triggered_compaction_threshold`) and wake no thread: where a family
 //! has that option the thread runs, and looks at its tables whenever it looks at ages.
@@ -19,8 +20,11 @@
 
 use super::DbCore;
 use crate::metrics::Counters;
+use crate::snapshot::ReleaseObserver;
+use ferrock_base::SequenceNumber;
 use ferrock_base::clock::{Alarm, Clock};
 use ferrock_options::{ColumnFamilyOptions, CompactionShape, DbSettings};
+use ferrock_tree::version::Version;
 use parking_lot::Mutex;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -43,6 +47,40 @@ impl Wakeups {
     /// The thread looks at the options again, and ends where it is of no use.
     pub(super) fn wake(&self) {
         self.alarm.ring();
+    }
+}
+
+/// Has all families looked at when a snapshot is released that kept old versions in their tables.
+#[derive(Debug)]
+pub(super) struct Releases(pub(super) Weak<DbCore>);
+
+impl ReleaseObserver for Releases {
+    fn released(&self) {
+        if let Some(core) = self.0.upgrade()
+            && core.reads.snapshots().end_wait(core.visible())
+        {
+            core.jobs.ask_all_families();
+        }
+    }
+}
+
+/// Notes what the tables of a family wait for that are at the bottom and not worth rewriting yet, before a choice is
+/// made from what is. A family that is gone, without a version, has none.
+pub(super) fn await_release(core: &DbCore, family: u32, version: Option<&Version>, options: &ColumnFamilyOptions) {
+    // Runs are rewritten for their number and sizes alone, as in RocksDB.
+    let is_compacted = options.compaction_shape() == CompactionShape::Levels && !options.disable_auto_compactions;
+    let deepest =
+        version.filter(|_| is_compacted).and_then(|version| Some((version, version.deepest_compacted_level()?)));
+    loop {
+        let threshold = core.reads.snapshots().bottommost_threshold(|| core.visible());
+        let newest = deepest.and_then(|(version, level)| {
+            let numbers = version.level(level).iter().map(|file| file.largest_seqno);
+            // Rewritten at the bottom, all numbers are 0.
+            numbers.filter(|number| *number >= threshold && *number > SequenceNumber(0)).min()
+        });
+        if core.reads.snapshots().await_release(family, newest, || core.visible()) {
+            return;
+        }
     }
 }
 

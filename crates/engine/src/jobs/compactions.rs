@@ -346,6 +346,21 @@ impl JobScheduler {
         self.changed.notify_all();
     }
 
+    /// Waits until nothing compacts the family, or until it is gone. The next job may begin at once.
+    ///
+    /// # Errors
+    /// Those of a call that is stopped.
+    pub(crate) fn wait_until_quiet(&self, id: u32, by: StoppedBy<'_>) -> Result<()> {
+        let mut state = self.lock();
+        loop {
+            self.check_stop(by)?;
+            if state.families.get(&id).is_none_or(|family| family.running.is_empty()) {
+                return Ok(());
+            }
+            self.wait_or_look(&mut state, by);
+        }
+    }
+
     /// Marks the inputs of a compaction that is to run alone. `None` when another one of the family runs, or the family
     /// is gone.
     pub(crate) fn begin_alone(&self, id: u32, choice: CompactionChoice) -> Option<ScheduledCompaction> {
