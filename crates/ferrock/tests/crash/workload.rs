@@ -88,6 +88,8 @@ pub struct Draw {
     is_fleeting: bool,
     memtable: u64,
     is_in_place: bool,
+    /// Families are often cleared, and have tables that are dropped then.
+    is_cleared: bool,
     tables: u64,
     blobs: u64,
     atomicity: Atomicity,
@@ -190,6 +192,7 @@ impl Draw {
             has_paths: one_of(&[0, 0, 1]) == 1,
             memtable: one_of(&[0, 1, 2, 3]),
             is_in_place: one_of(&[0, 0, 1]) == 1,
+            is_cleared: seed % 4 == 1,
             tables: one_of(&[0, 0, 1, 2]),
             blobs: one_of(&[0, 1, 1, 2, 3]),
             atomicity: match one_of(&[0, 0, 0, 1, 2, 2, 3]) {
@@ -204,6 +207,10 @@ impl Draw {
         };
         if !draw.atomicity.is_logged() {
             (draw.has_unlogged_family, draw.is_single_family) = (false, false);
+        }
+        if draw.is_cleared {
+            // Beside markers, blob files and plain tables hardly any table would be dropped.
+            (draw.tables, draw.blobs, draw.is_single_family) = (0, 0, false);
         }
         if draw.atomicity == Atomicity::Forced {
             (draw.write_buffer_size, draw.db_write_buffer_size) = (64 << 20, 0);
@@ -401,7 +408,9 @@ pub fn run(file_system: &MemoryFileSystem, history: &SharedHistory, seed: u64) {
 impl Run {
     fn step(&mut self, step: usize) {
         match self.random.below(100) {
-            0..=68 => self.write(),
+            0..=67 => self.write(),
+            68 => self.clear(),
+            69..=72 if self.draw.is_cleared => self.clear(),
             69..=72 => self.write_nothing(),
             73..=76 => self.write_unlogged(),
             77..=82 => self.flush(),
@@ -495,11 +504,7 @@ impl Run {
             5 if self.draw.tables > 0 => vec![Op::Delete(key)],
             // An empty one, mostly.
             5 if self.random.below(3) > 0 => vec![Op::DeleteRange(key.clone(), key)],
-            // All but the markers: whole tables lie under it.
-            5 if self.random.one_in(2) => {
-                self.singles.retain(|(family, _)| *family != id);
-                vec![Op::DeleteRange(Vec::new(), b"~".to_vec())]
-            }
+            5 if self.random.one_in(2) => vec![self.everything(id)],
             5 => {
                 let end = format!("key{:03}", self.random.below(150)).into_bytes();
                 vec![Op::DeleteRange(key.clone().min(end.clone()), key.max(end))]
@@ -525,6 +530,25 @@ impl Run {
                 vec![if number % 6 == 5 { Op::PutEntity(key, value) } else { Op::Put(key, value) }]
             }
         }
+    }
+
+    /// All of a family but the markers: whole tables of families without any lie under it.
+    fn everything(&mut self, id: u32) -> Op {
+        self.singles.retain(|(family, _)| *family != id);
+        Op::DeleteRange(Vec::new(), b"~".to_vec())
+    }
+
+    /// Deletes all of a family that is in tables, by one record, which comes into a table of its own.
+    fn clear(&mut self) {
+        let family = self.any_family();
+        if self.draw.tables > 0 {
+            return self.write();
+        }
+        self.flush_family(&family, true);
+        let number = self.history.lock().unwrap().batches.len() + 1;
+        let change = (family.id(), self.everything(family.id()));
+        self.write_changes(number, vec![change, (0, Op::Put(marker(number), Vec::new()))]);
+        self.flush_family(&family, true);
     }
 
     /// Records of which a flush leaves nothing.
@@ -555,6 +579,11 @@ impl Run {
             changes.extend(self.fleeting(number).into_iter().map(|op| (id, op)));
         }
         changes.extend(last.map(|id| (id, Op::Put(format!("last{number}").into_bytes(), b"of the log".to_vec()))));
+        self.write_changes(number, changes);
+    }
+
+    /// Writes a batch, which has the number of the next one and its marker.
+    fn write_changes(&mut self, number: usize, changes: Changes) {
         let mut batch = WriteBatch::new();
         changes.iter().for_each(|(id, op)| op.add_to(&mut batch, *id));
         let is_logged = self.draw.atomicity.is_logged();
@@ -604,13 +633,16 @@ impl Run {
             }
             return;
         }
-        if self.draw.atomicity == Atomicity::Forced {
-            self.flush_all(wait);
-            return;
-        }
         let family = self.any_family();
+        self.flush_family(&family, wait);
+    }
+
+    fn flush_family(&self, family: &ColumnFamily, wait: bool) {
+        if self.draw.atomicity == Atomicity::Forced {
+            return self.flush_all(wait);
+        }
         let issued = self.history.lock().unwrap().batches.len();
-        self.db.flush_cf(&family, &FlushOptions { wait, ..FlushOptions::default() }).unwrap();
+        self.db.flush_cf(family, &FlushOptions { wait, ..FlushOptions::default() }).unwrap();
         if wait && self.draw.atomicity == Atomicity::Flushed {
             self.note(issued, true);
         }
