@@ -3,9 +3,11 @@
 
 mod common;
 
+use common::threads::wait_until;
 use common::{Contents, contents};
 use ferrock::{ColumnFamilyOptions, Db, DbOptions, ReadOptions, Snapshot, WriteOptions};
 use ferrock_base::ValueType;
+use ferrock_base::clock::{Clock, ManualClock};
 use ferrock_base::compaction_filter::{CompactionFilter, FilterContext, FilterDecision};
 use ferrock_base::random::Random;
 use ferrock_vfs::{Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind, Trigger};
@@ -13,6 +15,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
+use std::time::Duration;
 
 /// Keeps everything, and knows which threads asked.
 #[derive(Default)]
@@ -109,6 +112,49 @@ fn parts_leave_what_one_thread_leaves() {
         assert_eq!(states[0], states[1], "seed {seed}");
     }
     assert!(most_threads >= 3, "{most_threads} threads at most");
+}
+
+/// One run is all there is: it is rewritten for its age, and nothing of it is in level 0.
+#[test]
+fn a_run_that_is_rewritten_for_its_age_is_divided() {
+    let mut states: Vec<Contents> = Vec::new();
+    for parts in [1, 4] {
+        let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
+        let threads = Arc::new(Threads::default());
+        let (mut options, mut family) = (DbOptions::default(), ColumnFamilyOptions::default());
+        let text = "create_if_missing=true;compaction_style=kCompactionStyleUniversal;target_file_size_base=1024;\
+            merge_operator=stringappend;periodic_compaction_seconds=1000;ttl=0;\
+            compression=kNoCompression;level0_file_num_compaction_trigger=100;block_based_table_factory={block_size=128}";
+        ferrock::options::apply_text(&mut options, &mut family, text).unwrap();
+        options.max_subcompactions = parts;
+        options.components.file_system = Some(Arc::new(MemoryFileSystem::new()));
+        options.components.clock = Some(Arc::clone(&clock) as Arc<dyn Clock>);
+        family.compaction_filter = Some(Arc::clone(&threads) as Arc<dyn CompactionFilter>);
+        let db = Db::open_cf("/db", options, vec![("default".to_owned(), family)]).unwrap().0;
+        drop(fill(&db, &mut Random::new(7)));
+        db.compact_range(None, None).unwrap();
+        db.wait_for_background_work().unwrap();
+        let before = contents(&db, &ReadOptions::default());
+        let numbers = || db.live_files().iter().map(|file| file.number.0).collect::<BTreeSet<u64>>();
+        let old = numbers();
+        assert!(
+            old.len() > 4 && db.live_files().iter().all(|file| file.level > 0),
+            "one run of many tables: {:?}",
+            db.live_files().iter().map(|file| (file.level, file.size_bytes)).collect::<Vec<_>>()
+        );
+        threads.0.lock().unwrap().clear();
+        wait_until("the thread", || clock.sleepers() == 1);
+        clock.advance(Duration::from_secs(1300));
+        wait_until("a rewrite", || numbers().is_disjoint(&old));
+        db.wait_for_background_work().unwrap();
+        let used = threads.0.lock().unwrap().len();
+        assert!(if parts == 1 { used == 1 } else { used > 1 }, "{used} threads for {parts} parts");
+        assert_eq!(contents(&db, &ReadOptions::default()), before, "{parts} parts");
+        db.verify_checksum().unwrap();
+        states.push(before);
+        db.close().unwrap();
+    }
+    assert_eq!(states[0], states[1]);
 }
 
 /// Numbers of the tables in the directory, and of those that the database has.

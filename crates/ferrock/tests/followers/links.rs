@@ -161,8 +161,8 @@ fn a_link_that_cannot_be_taken_away_is_never_written_to() {
     let mut leader = Leader::new();
     leader.flush(2);
     leader.follow().unwrap().close().unwrap();
-    // What an earlier run left has another size, so that it is replaced; the link to the new file cannot be renamed, and
-    // not be removed either.
+    // What an earlier run left has another size, so that it is replaced; the link to the new file cannot be renamed,
+    // and not be removed either.
     for name in names(&leader.files, OWN) {
         let path = Path::new(OWN).join(name);
         leader.files.remove_file(&path).unwrap();

@@ -109,6 +109,7 @@ fn parallel_threads() {
             let mut setup = Setup::new()
                 .set("compression", "kZSTD")
                 .set("bottommost_compression", "kZSTD")
+                .set("compression_opts", "{parallel_threads=0;}")
                 .set(name, &format!("{{enabled=true;parallel_threads={threads};}}"));
             setup.db.components.spawner = Some(Arc::clone(&spawner) as Arc<dyn Spawner>);
             let db = setup.open();
