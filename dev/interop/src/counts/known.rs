@@ -37,7 +37,6 @@ pub const KNOWN: &[(&str, &str)] = &[
     ("rocksdb.bloom.filter.full.positive", FILTERS),
     ("rocksdb.bloom.filter.full.true.positive", FILTERS),
     ("rocksdb.bloom.filter.prefix.checked", FILTERS),
-    ("rocksdb.bloom.filter.prefix.true.positive", "of lookups alone; RocksDB counts those of scans, too"),
     ("rocksdb.bloom.filter.useful", FILTERS),
     ("rocksdb.compact.read.bytes", "the size of the inputs; RocksDB counts what it reads of them"),
     ("rocksdb.compact.write.bytes", PROPERTIES),
@@ -76,7 +75,6 @@ pub const KNOWN: &[(&str, &str)] = &[
     ("rocksdb.sst.batch.size, values", ONE_BY_ONE),
     ("rocksdb.sst.read.micros, values", OF_TABLES),
     ("rocksdb.table.open.io.micros, values", OPENS),
-    ("rocksdb.write.raw.block.micros, values", NOT_COUNTED),
 ];
 
 const ARENA: &str = "memory of another arena";
