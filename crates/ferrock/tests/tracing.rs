@@ -15,10 +15,13 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
+/// The name of a span, and its fields.
+type Begun = (String, BTreeMap<String, String>);
+
 /// Every span as its name and fields, and how often spans were entered and left.
 #[derive(Clone, Default)]
 struct Spans {
-    begun: Arc<Mutex<Vec<(String, BTreeMap<String, String>)>>>,
+    begun: Arc<Mutex<Vec<Begun>>>,
     entered: Arc<AtomicU64>,
     left: Arc<AtomicU64>,
 }
