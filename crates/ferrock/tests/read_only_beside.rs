@@ -1,15 +1,17 @@
 //! Read-only opens beside a writer, which may flush and compact all the time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
-use ferrock::{ColumnFamilyOptions, Db, DbOptions, ReadOptions, WriteOptions};
+use ferrock::{ColumnFamilyOptions, Db, DbOptions, FlushOptions, ReadOptions, WriteOptions};
 use ferrock_vfs::MemoryFileSystem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const PATH: &str = "/db";
 const OPENS: u64 = 150;
-const OPENS_BESIDE_A_BUSY_WRITER: u64 = 40;
-const MOST_FLUSHES: u64 = 20_000;
+const LOOKS_BESIDE_A_BUSY_WRITER: u64 = 40;
+const MOST_FLUSHES: u64 = 200_000;
+/// Before the first open: the MANIFEST is long by then.
+const FLUSHES_BEFORE: u64 = 1000;
 /// Keys that are written during one open, and after how many of them comes a flush.
 const KEYS: u64 = 12;
 const KEYS_OF_FLUSH: u64 = 3;
@@ -68,11 +70,16 @@ fn what_was_written_before_is_seen() {
     });
 }
 
-/// The writer waits for nobody: each open meets several flushes, each of which ends a log.
-#[test]
-fn a_writer_that_never_rests_starves_no_open() {
-    let files = MemoryFileSystem::new();
-    let db = Db::open(PATH, options(&files)).unwrap();
+/// Calls `look` again and again beside a writer that does not wait for it: each look meets several flushes, each of
+/// which ends a log, and compactions. A look counts keys.
+fn beside_a_writer_that_never_rests(files: &MemoryFileSystem, mut look: impl FnMut() -> ferrock::Result<u64>) {
+    let mut family = ColumnFamilyOptions::default();
+    // The second family keeps logs that the first does not need.
+    family.level0_file_num_compaction_trigger = 2;
+    let families = ["default", "other"].map(|name| (name.to_owned(), family.clone())).to_vec();
+    let mut options = options(files);
+    options.create_missing_column_families = true;
+    let (db, handles) = Db::open_cf(PATH, options, families).unwrap();
     let (written, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -83,18 +90,50 @@ fn a_writer_that_never_rests_starves_no_open() {
                 db.put(format!("key{key:08}").as_bytes(), b"value").unwrap();
                 written.store(key + 1, Ordering::Release);
                 db.flush().unwrap();
+                if key % 8 == 0 {
+                    db.put_cf(&handles[1], format!("key{key:08}").as_bytes(), b"value", &WriteOptions::default())
+                        .unwrap();
+                }
+                if key % 64 == 0 {
+                    db.flush_cf(&handles[1], &FlushOptions::default()).unwrap();
+                }
             }
         });
+        while written.load(Ordering::Acquire) < FLUSHES_BEFORE {
+            std::thread::yield_now();
+        }
         let mut seen = Vec::new();
-        for _ in 0..OPENS_BESIDE_A_BUSY_WRITER {
+        for _ in 0..LOOKS_BESIDE_A_BUSY_WRITER {
             let least = written.load(Ordering::Acquire);
-            seen.push((least, Db::open_read_only(PATH, options(&files), None).and_then(|(db, _)| count(&db))));
+            seen.push((least, look()));
         }
         is_over.store(true, Ordering::Release);
         for (least, count) in seen {
             let count = count.unwrap();
             assert!(count >= least, "{count} keys are seen, {least} had been written");
         }
+    });
+}
+
+#[test]
+fn a_writer_that_never_rests_starves_no_open() {
+    let files = MemoryFileSystem::new();
+    beside_a_writer_that_never_rests(&files, || {
+        Db::open_read_only(PATH, options(&files), None).and_then(|(db, _)| count(&db))
+    });
+}
+
+#[test]
+fn a_writer_that_never_rests_starves_no_catch_up() {
+    let files = MemoryFileSystem::new();
+    let mut secondary = None;
+    beside_a_writer_that_never_rests(&files, || {
+        let db = match secondary.take() {
+            Some(db) => db,
+            None => Db::open_as_secondary(PATH, "/secondary", options(&files), None)?.0,
+        };
+        db.try_catch_up_with_primary()?;
+        count(secondary.insert(db))
     });
 }
 

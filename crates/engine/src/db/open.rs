@@ -18,6 +18,8 @@ mod own_names;
 mod read_only;
 mod secondary;
 mod tree;
+mod views;
+mod writers_tree;
 
 use begin::recover_and_begin;
 
@@ -64,7 +66,7 @@ use ferrock_tree::counted_callbacks::counted_limiter;
 use ferrock_tree::file_counts::{BlobReadCounts, WrittenBy, counted};
 use ferrock_tree::places::{FilePlaces, TablePaths, create_directory, create_table_directories, is_same};
 use ferrock_tree::table_cache::{OpenFileBudget, OpenTables, TableCache, not_in_its_path, open_all};
-use ferrock_tree::version::version_set::{self, FamilyView, RecoverMode};
+use ferrock_tree::version::version_set::{self, FamilyView, FollowedManifest, RecoverMode};
 use ferrock_tree::version::{FamilyToOpen, VersionSet};
 use ferrock_vfs::{FileLock, FileSystem, IoKind, read_file, write_file_atomically_as};
 use parking_lot::Mutex;
@@ -306,10 +308,11 @@ impl Opener {
         } else {
             self.recover_versions(&to_open, RecoverMode::ReadWrite)?
         };
-        let logs = if is_new { self.new_log_directory() } else { self.find_logs(&versions, info_log)? };
+        let logs =
+            if is_new { self.new_log_directory() } else { self.find_logs(versions.oldest_needed_log(), info_log)? };
         // Best efforts want no log.
         if !is_best_efforts {
-            tracked_logs::check(&self.options, &*self.file_system, &logs, &versions)?;
+            tracked_logs::check(&self.options, &*self.file_system, &logs, &versions, &BTreeMap::new())?;
         }
         if !self.file_system.exists(&logs)? {
             create_directory(&*self.file_system, &logs)?;
@@ -410,10 +413,10 @@ impl Opener {
     }
 
     /// Where the logs of a database that exists are. The options name it from then on.
-    fn find_logs(&mut self, versions: &VersionSet, info_log: &InfoLog) -> Result<PathBuf> {
+    fn find_logs(&mut self, oldest_needed: FileNumber, info_log: &InfoLog) -> Result<PathBuf> {
         let (min_log_number, mode) = match self.options.best_efforts_recovery {
             true => (best_efforts::NO_LOG, WalRecoveryMode::SkipAnyCorruptedRecords),
-            false => (versions.oldest_needed_log(), self.options.wal_recovery_mode),
+            false => (oldest_needed, self.options.wal_recovery_mode),
         };
         let request = LogDirectoryRequest {
             file_system: &*self.file_system,
@@ -447,6 +450,11 @@ impl Opener {
     fn recover_versions(&self, families: &[FamilyToOpen], mode: RecoverMode) -> Result<VersionSet> {
         let options = Arc::new(self.options.clone());
         VersionSet::recover(self.manifest_files(), &self.path, options, families, mode)
+    }
+
+    /// The MANIFEST of a database that another process writes. Nothing of it is read yet.
+    fn followed_manifest(&self) -> Result<FollowedManifest> {
+        FollowedManifest::new(self.manifest_files(), &self.path, self.families_to_open())
     }
 
     /// The file system, with the count of what MANIFESTs take.
@@ -670,11 +678,12 @@ fn new_family(core: &DbCore, view: FamilyView) -> Arc<ColumnFamilyData> {
 /// `paranoid_checks` alone.
 fn open_tables(core: &DbCore) -> Result<()> {
     check_places(core)?;
-    let threads = opening_threads(core);
-    match open_all(&*core.env.spawner, threads, tables_to_open(core)) {
-        Err(error) => tolerate(core, error),
-        Ok(()) => Ok(()),
-    }
+    open_tables_or_fail(core).or_else(|error| tolerate(core, error))
+}
+
+/// As [`open_tables`], and errors of single tables always count.
+fn open_tables_or_fail(core: &DbCore) -> Result<()> {
+    open_all(&*core.env.spawner, opening_threads(core), tables_to_open(core))
 }
 
 fn check_places(core: &DbCore) -> Result<()> {

@@ -107,9 +107,30 @@ pub(crate) struct OpenLog {
 }
 
 impl OpenLog {
+    pub(crate) fn open(file_system: &dyn FileSystem, directory: &Path, number: FileNumber) -> Result<Self> {
+        let path = directory.join(file_name::log(number));
+        let size_bytes = file_system.file_size(&path)?;
+        let source = FileSource(file_system.open_sequential(&path, &SequentialOptions::default())?);
+        Ok(Self { number, path, size_bytes, source })
+    }
+
     pub(crate) fn number(&self) -> FileNumber {
         self.number
     }
+
+    pub(crate) fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+}
+
+/// Numbers of the logs in a directory, sorted.
+pub(crate) fn log_numbers(file_system: &dyn FileSystem, directory: &Path) -> Result<Vec<FileNumber>> {
+    let names = file_system.children(directory)?;
+    let parsed = names.iter().filter_map(|name| file_name::parse(name));
+    let mut numbers: Vec<FileNumber> =
+        parsed.filter(|name| name.kind == FileKind::Log).map(|name| name.number).collect();
+    numbers.sort_unstable();
+    Ok(numbers)
 }
 
 struct FileSource(Box<dyn SequentialFile>);
@@ -200,34 +221,11 @@ fn check_has_nothing_prepared(log: OpenLog) -> Result<()> {
 }
 
 impl LogRecovery<'_> {
-    /// Numbers of the logs in the directory, sorted.
-    pub(crate) fn log_numbers(&self) -> Result<Vec<FileNumber>> {
-        let mut numbers: Vec<FileNumber> = self
-            .file_system
-            .children(self.directory)?
-            .iter()
-            .filter_map(|name| file_name::parse(name))
-            .filter(|name| name.kind == FileKind::Log)
-            .map(|name| name.number)
-            .collect();
-        numbers.sort_unstable();
-        Ok(numbers)
-    }
-
     /// Opens every log that is kept, oldest first.
     pub(crate) fn open(&self) -> Result<Vec<OpenLog>> {
-        let kept = self.log_numbers()?.into_iter().filter(|number| *number >= self.oldest_kept());
-        kept.map(|number| {
-            let path = self.directory.join(file_name::log(number));
-            let size_bytes = self.file_system.file_size(&path)?;
-            let source = FileSource(self.file_system.open_sequential(&path, &SequentialOptions::default())?);
-            Ok(OpenLog { number, path, size_bytes, source })
-        })
-        .collect()
-    }
-
-    fn oldest_kept(&self) -> FileNumber {
-        self.min_log_number.min(self.min_log_number_to_keep)
+        let oldest_kept = self.min_log_number.min(self.min_log_number_to_keep);
+        let kept = log_numbers(self.file_system, self.directory)?.into_iter().filter(|number| *number >= oldest_kept);
+        kept.map(|number| OpenLog::open(self.file_system, self.directory, number)).collect()
     }
 
     /// Reads every log of `logs` that is needed. `when_full` is called with a family whose memtable passed its size.

@@ -150,6 +150,13 @@ impl<S: BlockSource> LogReader<S> {
         self.physical.read_on()
     }
 
+    /// True when all that was read of the source are whole records: then [`read_on`](Self::read_on) goes on with
+    /// what comes behind them.
+    #[must_use]
+    pub fn is_behind_record(&self) -> bool {
+        !self.has_torn_end && self.fragments_start.is_none() && self.physical.offset() == self.last_record_end
+    }
+
     /// The end of the last returned record: the offset at which a writer continues, or to which a file can be
     /// truncated.
     #[must_use]

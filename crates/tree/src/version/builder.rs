@@ -21,10 +21,13 @@ use std::sync::Arc;
 #[cfg(test)]
 mod tests;
 
+/// Numbers of files that have left again are kept up to so many, and as many again as there are files.
+const ADDED_AT_LEAST: usize = 64;
+
 type BlobFiles = BTreeMap<FileNumber, Arc<BlobFileMetadata>>;
 
 /// A version in the making.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct VersionBuilder {
     base: Arc<Version>,
     /// Files of the base that are there no more.
@@ -145,6 +148,10 @@ impl VersionBuilder {
             None => FileMetadata::from(new_file.clone()),
         };
         self.came.insert(number, Arc::new(file));
+        if self.added.len() > 2 * self.came.len() + ADDED_AT_LEAST {
+            let came = &self.came;
+            self.added.retain(|(level, number)| came.get(number).is_some_and(|file| file.level == *level));
+        }
         self.added.push((level, number));
         self.touched_levels.insert(level);
         Ok(())

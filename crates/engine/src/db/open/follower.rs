@@ -18,7 +18,8 @@
 //! `docs/followers.md`; the directory is [`Links`].
 
 use super::own_names::{ManifestStamp, OwnNames};
-use super::secondary::{Attempt, Follower, check_no_snapshot, families_of, install, opener_of};
+use super::secondary::{Attempt, Follower, check_no_snapshot, opener_of, say_caught_up};
+use super::views::{LEAST_ATTEMPTS, families_of, install};
 use super::{ColumnFamilyDescriptor, DbCore, Opener, secondary};
 use crate::column_family::ColumnFamily;
 use crate::db::views::Views;
@@ -93,7 +94,7 @@ impl Opener {
                 Ok(versions) => break versions,
                 Err(error) => {
                     let is_unchanged = matches!((before, self.manifest_in_use()), (Ok(a), Ok(b)) if a == b);
-                    if is_unchanged || attempt >= super::read_only::LEAST_ATTEMPTS {
+                    if is_unchanged || attempt >= LEAST_ATTEMPTS {
                         return Err(error);
                     }
                 }
@@ -123,7 +124,9 @@ impl Follower {
             self.names.iter_mut().filter(|names| names.may_drop_more).for_each(|names| names.drop_unneeded(core));
             return Ok(Attempt::Done);
         }
-        let (fresh, has_all_families) = self.read_manifest(core, before)?;
+        let has_all_families = self.take_in_families(core)?;
+        self.tree.read()?;
+        let fresh = self.fresh_versions(core, before)?;
         self.check_goes_forward(core, &fresh)?;
         let families = families_of(core, &fresh);
         if let Some(names) = &mut self.names {
@@ -139,6 +142,7 @@ impl Follower {
             let _views = views.replace();
             check_no_snapshot(core)?;
             install(core, fresh, families, end);
+            say_caught_up(core, end);
         }
         // Families that wait are looked for again at the next catch-up, and so is what was not whole.
         let is_whole = has_all_families && read_to >= before;

@@ -17,14 +17,14 @@
 //! The argument is in `docs/followers.md`.
 
 use super::own_names::{ManifestStamp, OwnNames};
-use super::read_only::OutsideChanges;
+use super::views::{LEAST_ATTEMPTS, MOST_ATTEMPTS, PATIENCE_US, families_of, install};
+use super::writers_tree::WritersTree;
 use super::{ColumnFamilyDescriptor, DbCore, Opener, WalDirFrom, latest_options, logs};
-use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
+use crate::column_family::{ColumnFamily, ColumnFamilyData};
 use crate::db::open;
-use crate::db::recovery::{LogRecovery, RecoveredLogs, RecoveringFamily, Tailing};
+use crate::db::recovery::{LogRecovery, OpenLog, RecoveredLogs, RecoveringFamily, Tailing};
 use crate::db::views::Views;
 use crate::info_log::{InfoLog, InfoLogOptions};
-use crate::jobs::FamilyJobs;
 use crate::options::{DbOptions, load_latest};
 use crate::spans;
 use ferrock_base::{Error, ErrorKind, Result, SequenceNumber};
@@ -51,6 +51,10 @@ pub(super) struct Follower {
     pub(super) manifest: Option<ManifestStamp>,
     /// Batches up to here are in the memtables or in tables. Of a follower instance: what the MANIFEST said.
     pub(super) held: SequenceNumber,
+    /// What the writer has, as far as it was read.
+    pub(super) tree: WritersTree,
+    /// What `tree` had said of changes from outside when the tables of the views were read.
+    pub(super) outside_changes: u64,
     /// Those of a follower instance.
     pub(super) names: Option<OwnNames>,
 }
@@ -68,7 +72,8 @@ pub(super) enum Attempt {
 struct Tree<'a> {
     versions: &'a VersionSet,
     families: Vec<(FamilyView, Arc<ColumnFamilyData>)>,
-    before: ManifestStamp,
+    /// What the MANIFEST had said of changes from outside.
+    outside_changes: u64,
     held: SequenceNumber,
     missing_is_error: bool,
 }
@@ -127,7 +132,9 @@ pub(super) fn open_views(
     })?;
     let takes_all = base.is_some();
     let is_follower = own_names.is_some();
-    let follower = Follower { opener, base, manifest: None, held: SequenceNumber(0), names: own_names };
+    let tree = WritersTree::new(&opener)?;
+    let follower =
+        Follower { opener, base, manifest: None, held: SequenceNumber(0), tree, outside_changes: 0, names: own_names };
     let _ = core.secondary.set(Views::new(follower, is_follower));
     catch_up(&core)?;
     let names = match takes_all {
@@ -149,9 +156,9 @@ pub(crate) fn catch_up(core: &DbCore) -> Result<()> {
     let clock = &core.env.clock;
     let begin_us = clock.monotonic_us();
     let (mut failure, mut is_without_writer, mut gaps) = (None, false, 0);
-    for attempt in 0..super::read_only::MOST_ATTEMPTS {
+    for attempt in 0..MOST_ATTEMPTS {
         let took_us = clock.monotonic_us().saturating_sub(begin_us);
-        if attempt >= super::read_only::LEAST_ATTEMPTS && took_us > super::read_only::PATIENCE_US {
+        if attempt >= LEAST_ATTEMPTS && took_us > PATIENCE_US {
             break;
         }
         let before = follower.opener.manifest_in_use();
@@ -172,7 +179,7 @@ pub(crate) fn catch_up(core: &DbCore) -> Result<()> {
             Ok(Attempt::Again) => failure = None,
             Err(error) if error.kind() == ErrorKind::Busy => return Err(error),
             // The end of a log is being written.
-            Err(error) if error.kind() == ErrorKind::TryAgain && attempt < super::read_only::LEAST_ATTEMPTS => {
+            Err(error) if error.kind() == ErrorKind::TryAgain && attempt < LEAST_ATTEMPTS => {
                 failure = Some(error);
             }
             Err(error) => match (before, follower.opener.manifest_in_use()) {
@@ -182,7 +189,7 @@ pub(crate) fn catch_up(core: &DbCore) -> Result<()> {
                 }
                 (Ok(before), Ok(after)) if before == after => return Err(error),
                 // It is replaced right now, or there is none any more.
-                (Err(_), Err(_)) if attempt >= super::read_only::LEAST_ATTEMPTS => return Err(error),
+                (Err(_), Err(_)) if attempt >= LEAST_ATTEMPTS => return Err(error),
                 _ => failure = Some(error),
             },
         }
@@ -234,7 +241,8 @@ impl Opener {
             let before = self.manifest_in_use();
             let found = self.recover_versions(&self.families_to_open(), RecoverMode::ReadOnly).and_then(|versions| {
                 let reads_logs = self.tables_in.is_none();
-                let logs = if reads_logs { self.find_logs(&versions, info_log)? } else { self.path.clone() };
+                let oldest = versions.oldest_needed_log();
+                let logs = if reads_logs { self.find_logs(oldest, info_log)? } else { self.path.clone() };
                 Ok((logs, versions))
             });
             match found {
@@ -250,7 +258,7 @@ impl Opener {
                 }
                 Err(error) => {
                     let is_unchanged = matches!((before, self.manifest_in_use()), (Ok(a), Ok(b)) if a == b);
-                    if is_unchanged || attempt >= super::read_only::LEAST_ATTEMPTS {
+                    if is_unchanged || attempt >= LEAST_ATTEMPTS {
                         return Err(error);
                     }
                 }
@@ -320,10 +328,16 @@ impl Follower {
         let families = core.families.load();
         let views = core.versions.families().into_iter();
         let families = views.filter_map(|view| families.get(view.id).map(|data| (view, Arc::clone(data)))).collect();
-        let tree = Tree { versions: &core.versions, families, before, held: self.held, missing_is_error };
+        let (outside_changes, held) = (self.outside_changes, self.held);
+        let tree = Tree { versions: &core.versions, families, outside_changes, held, missing_is_error };
         // When this ends early, a part of what came is in the memtables, where readers do not see it.
         self.manifest = None;
-        let Some(read) = self.read_logs(core, &tree)? else { return Ok(Attempt::Again) };
+        let opened = self.tree.open_logs(&self.opener, core.files.places().log_directory())?;
+        // Tables have what was in logs that are not needed any more.
+        if self.tree.oldest_needed_log() != core.versions.oldest_needed_log() {
+            return Ok(Attempt::Again);
+        }
+        let Some(read) = self.read_logs(core, &tree, opened)? else { return Ok(Attempt::Again) };
         let (end, held) = end_of(&read, &core.versions, core.visible());
         if !is_one_moment(&read, &tree) || end < core.visible() {
             return self.not_ahead(core, end, before);
@@ -342,13 +356,17 @@ impl Follower {
         before: ManifestStamp,
         missing_is_error: bool,
     ) -> Result<Attempt> {
-        let (fresh, has_all_families) = self.read_manifest(core, before)?;
+        let has_all_families = self.take_in_families(core)?;
+        let opened = self.tree.open_logs(&self.opener, core.files.places().log_directory())?;
+        let outside_changes = self.tree.outside_changes();
+        let fresh = self.fresh_versions(core, before)?;
         let families = families_of(core, &fresh);
         self.open_files(core, &fresh, &families, before)?;
         families.iter().for_each(|(_, data)| data.memtable.store(data.new_memtable()));
         self.manifest = None;
-        let tree = Tree { versions: &fresh, families, before, held: SequenceNumber(0), missing_is_error };
-        let read = self.read_logs(core, &tree);
+        let held = SequenceNumber(0);
+        let tree = Tree { versions: &fresh, families, outside_changes, held, missing_is_error };
+        let read = self.read_logs(core, &tree, opened);
         let is_good = |read: &RecoveredLogs| {
             let (end, _) = end_of(read, &fresh, core.visible());
             is_one_moment(read, &tree) && end >= core.visible()
@@ -369,22 +387,31 @@ impl Follower {
         let _views = secondary.replace();
         check_no_snapshot(core)?;
         install(core, fresh, views, end);
+        say_caught_up(core, end);
         // Families that wait are looked for again at the next catch-up.
         (self.manifest, self.held) = (has_all_families.then_some(before), held);
+        self.outside_changes = outside_changes;
         Ok(if read.stopped_at_gap { Attempt::AtGap } else { Attempt::Done })
     }
 
-    /// What the MANIFEST has by now, and whether families that came do not have to wait.
-    pub(super) fn read_manifest(&mut self, core: &DbCore, before: ManifestStamp) -> Result<(VersionSet, bool)> {
+    /// Looks for families that came; false when some of them have to wait.
+    pub(super) fn take_in_families(&mut self, core: &DbCore) -> Result<bool> {
         check_no_snapshot(core)?;
-        let has_all_families = match &self.base {
-            Some(base) => self.opener.add_families(base, core.events.log())?,
-            None => true,
-        };
-        let fresh = self.opener.recover_versions(&self.opener.families_to_open(), RecoverMode::ReadOnly)?;
+        let Some(base) = &self.base else { return Ok(true) };
+        let known = self.opener.families.len();
+        let has_all_families = self.opener.add_families(base, core.events.log())?;
+        if self.opener.families.len() != known {
+            self.tree = WritersTree::new(&self.opener)?;
+        }
+        Ok(has_all_families)
+    }
+
+    /// The tree, as far as the MANIFEST was read.
+    pub(super) fn fresh_versions(&self, core: &DbCore, before: ManifestStamp) -> Result<VersionSet> {
+        let fresh = self.tree.versions(&self.opener)?;
         self.check_same_database(core, &fresh, before)?;
         fresh.take_open_tables(&core.versions);
-        Ok((fresh, has_all_families))
+        Ok(fresh)
     }
 
     /// Refuses what is another database by now, and logs that are elsewhere by now.
@@ -394,7 +421,7 @@ impl Follower {
             // Only an open begins a MANIFEST under another number, and may have another directory of logs.
             _ if self.names.is_some() || self.manifest.is_some_and(|(number, _)| number == before.0) => return Ok(()),
             _ => {
-                let directory = self.opener.clone().find_logs(fresh, core.events.log())?;
+                let directory = self.opener.clone().find_logs(fresh.oldest_needed_log(), core.events.log())?;
                 if is_same(&directory, core.files.places().log_directory()) {
                     return Ok(());
                 }
@@ -446,11 +473,9 @@ impl Follower {
         }
     }
 
-    /// `None` when a log may have been removed before it was opened.
-    fn read_logs(&self, core: &DbCore, tree: &Tree<'_>) -> Result<Option<RecoveredLogs>> {
-        let is_manifest_unchanged = || self.opener.manifest_in_use().is_ok_and(|now| now == tree.before);
-        let changes = OutsideChanges::since(&self.opener, Some(tree.before));
-        let is_tree_complete = || changes.are_none();
+    /// `None` when the MANIFEST has said meanwhile what no log has.
+    fn read_logs(&self, core: &DbCore, tree: &Tree<'_>, opened: Vec<OpenLog>) -> Result<Option<RecoveredLogs>> {
+        let is_tree_complete = || self.tree.is_as_of(tree.outside_changes);
         let recovery = LogRecovery {
             mode: WalRecoveryMode::PointInTimeRecovery,
             paranoid: true,
@@ -463,10 +488,6 @@ impl Follower {
             }),
             ..logs::log_recovery(core, tree.missing_is_error)
         };
-        let opened = recovery.open()?;
-        if !is_manifest_unchanged() && !self.opener.needs_logs_from(recovery.min_log_number) {
-            return Ok(None);
-        }
         let mut families = BTreeMap::new();
         for (view, data) in &tree.families {
             let table_bytes = view.current.files().map(|(_, file)| file.size_bytes).sum();
@@ -475,7 +496,7 @@ impl Follower {
         }
         let read = recovery.run(opened, &families, tree.versions.last_sequence(), |_| Ok(()))?;
         // Batches behind what came from outside are nothing without it.
-        Ok(changes.are_none().then_some(read))
+        Ok(is_tree_complete().then_some(read))
     }
 }
 
@@ -499,16 +520,6 @@ fn is_one_moment(read: &RecoveredLogs, tree: &Tree<'_>) -> bool {
     !tree.families.iter().any(|(view, _)| is_ahead(view)) && tree.versions.largest_in_tables() <= read.reached
 }
 
-/// The families of a tree, with what readers have of them already.
-pub(super) fn families_of(core: &DbCore, fresh: &VersionSet) -> Vec<(FamilyView, Arc<ColumnFamilyData>)> {
-    let known = core.families.load_full();
-    let with_data = |view: FamilyView| {
-        let data = known.get(view.id).cloned().unwrap_or_else(|| open::new_family(core, view.clone()));
-        (view, data)
-    };
-    fresh.families().into_iter().map(with_data).collect()
-}
-
 /// A snapshot says a number, and the tables that come may not have what was there then.
 pub(super) fn check_no_snapshot(core: &DbCore) -> Result<()> {
     match core.reads.snapshots().oldest() {
@@ -523,24 +534,6 @@ pub(super) fn check_no_snapshot(core: &DbCore) -> Result<()> {
     }
 }
 
-/// Gives readers the views. The number first: with it, what was there before is still read as it was.
-pub(super) fn install(
-    core: &DbCore,
-    fresh: VersionSet,
-    views: Vec<(FamilyView, Arc<ColumnFamilyData>)>,
-    end: SequenceNumber,
-) {
-    core.writes.publisher().raise(end);
-    let mut families = FamilyMap::default();
-    let mut states = Vec::new();
-    for (view, data) in views {
-        families.insert(Arc::clone(&data));
-        states.push((FamilyJobs::new(data, view.log_number), view.current));
-    }
-    core.families.store(Arc::new(families));
-    core.jobs.install_views(states);
-    core.versions.adopt(fresh);
-    let live = core.versions.live_files();
-    core.reads.blob_source().keep_only(|number| live.blob_files.contains(&number));
+pub(super) fn say_caught_up(core: &DbCore, end: SequenceNumber) {
     core.events.log().info(|| format!("caught up with sequence number {end}"));
 }

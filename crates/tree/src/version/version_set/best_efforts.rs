@@ -22,8 +22,7 @@
 
 use super::family::FamilyToOpen;
 use super::manifest_reader::ManifestReader;
-use super::recover::{apply_at, check_all_are_named, replay_file};
-use super::replay::{Replay, ReplayedManifest};
+use super::replay::{Replay, ReplayedManifest, apply_at, check_all_are_named, replay_file};
 use super::{RecoverMode, VersionSet};
 use crate::places::{FilePlaces, TablePaths};
 use crate::version::BlobFileMetadata;
@@ -162,7 +161,7 @@ fn replay_up_to_points(
         for edit in edits {
             let is_behind = points.get(&edit.column_family).is_some_and(|point| unit > point.unit);
             let edit = if is_behind { without_files(edit) } else { edit };
-            apply_at(&mut replay, &edit, &reader, offset)?;
+            apply_at(&mut replay, &edit, &path, offset)?;
         }
     }
     let mut notes = vec![format!("best_efforts_recovery: {} counts, and no log", file_name::manifest(number))];
@@ -177,7 +176,7 @@ fn replay_up_to_points(
         }
         replay.apply(&point.left_out).map_err(|error| error.in_file(&path))?;
     }
-    let mut replayed = replay.finish().map_err(|error| error.in_file(&path))?;
+    let mut replayed = replay.finished().map_err(|error| error.in_file(&path))?;
     replayed.state.manifest_number = number;
     Ok((replayed, notes))
 }

@@ -36,10 +36,24 @@ impl BlockSource for FileSource {
 /// The edits of a MANIFEST, one committed group after the other.
 pub struct ManifestReader<'a> {
     file_system: &'a dyn FileSystem,
+    records: ManifestRecords,
+}
+
+/// A place in a MANIFEST, which is behind the edits that were read.
+pub(super) struct ManifestRecords {
     path: PathBuf,
     reader: LogReader<FileSource>,
     group: AtomicGroupBuffer,
     scratch: Vec<u8>,
+    /// The block that the end which was seen is in, up to there.
+    last_block: Option<BlockBeforeEnd>,
+}
+
+#[derive(Clone, Copy)]
+struct BlockBeforeEnd {
+    start: u64,
+    length: usize,
+    crc: u32,
 }
 
 impl<'a> ManifestReader<'a> {
@@ -48,14 +62,7 @@ impl<'a> ManifestReader<'a> {
     /// # Errors
     /// Those of opening the file.
     pub fn open(file_system: &'a dyn FileSystem, path: &Path) -> Result<Self> {
-        let file = file_system.open_sequential(path, &SequentialOptions::default())?;
-        Ok(Self {
-            file_system,
-            path: path.to_path_buf(),
-            reader: LogReader::manifest(FileSource(file)),
-            group: AtomicGroupBuffer::new(),
-            scratch: Vec::new(),
-        })
+        Ok(Self { file_system, records: ManifestRecords::open(file_system, path)? })
     }
 
     /// The next edits that count together, with the offset of the record that completed them. `None` at the end; a
@@ -65,6 +72,31 @@ impl<'a> ManifestReader<'a> {
     /// `Corruption`, with file and offset, for damage that no crash leaves; the error of a read. No later call is
     /// meaningful then.
     pub fn next_edits(&mut self) -> Result<Option<(u64, Vec<VersionEdit>)>> {
+        self.records.next_edits(self.file_system)
+    }
+
+    /// Where the last record that was read ends in the file.
+    #[must_use]
+    pub fn last_record_end(&self) -> u64 {
+        self.records.last_record_end()
+    }
+}
+
+impl ManifestRecords {
+    /// Begins at the first record of the MANIFEST at `path`.
+    pub(super) fn open(file_system: &dyn FileSystem, path: &Path) -> Result<Self> {
+        let file = file_system.open_sequential(path, &SequentialOptions::default())?;
+        Ok(Self {
+            path: path.to_path_buf(),
+            reader: LogReader::manifest(FileSource(file)),
+            group: AtomicGroupBuffer::new(),
+            scratch: Vec::new(),
+            last_block: None,
+        })
+    }
+
+    /// See [`ManifestReader::next_edits`]; `file_system` is the one that it was opened in.
+    pub(super) fn next_edits(&mut self, file_system: &dyn FileSystem) -> Result<Option<(u64, Vec<VersionEdit>)>> {
         loop {
             let (offset, edit) = match self.reader.read_record(&mut self.scratch)? {
                 LogEvent::Record { physical_offset, data } => {
@@ -77,7 +109,7 @@ impl<'a> ManifestReader<'a> {
                 LogEvent::Corruption { offset, what, .. } => {
                     return Err(at(Error::corruption(what), &self.path, offset));
                 }
-                LogEvent::OldRecord { .. } | LogEvent::End => return self.check_end().map(|()| None),
+                LogEvent::OldRecord { .. } | LogEvent::End => return self.check_end(file_system).map(|()| None),
             };
             let edits = self.group.push(edit).map_err(|error| at(error, &self.path, offset))?;
             if !edits.is_empty() {
@@ -86,25 +118,48 @@ impl<'a> ManifestReader<'a> {
         }
     }
 
-    /// Where the last record that was read ends in the file.
-    #[must_use]
-    pub fn last_record_end(&self) -> u64 {
+    /// Looks for what came behind the end that was seen. False when that end was not behind a whole record, or the file
+    /// is not the one that was read: then only a reader from the beginning sees what is there.
+    pub(super) fn read_on(&mut self, file_system: &dyn FileSystem) -> Result<bool> {
+        let Some(BlockBeforeEnd { start, length, crc }) = self.last_block.take() else { return Ok(false) };
+        if !self.reader.is_behind_record() {
+            return Ok(false);
+        }
+        // By its name: a database that was brought back from a copy has another file under it.
+        let mut source = FileSource(file_system.open_sequential(&self.path, &SequentialOptions::default())?);
+        source.0.skip(start)?;
+        let mut block = vec![0; length];
+        if source.read_block(&mut block)? < length || crc32c(&block) != crc {
+            return Ok(false);
+        }
+        *self.reader.source_mut() = source;
+        self.reader.read_on()?;
+        Ok(true)
+    }
+
+    pub(super) fn last_record_end(&self) -> u64 {
         self.reader.last_record_end()
     }
 
     /// What follows the last whole record is the beginning of one, or space that was reserved.
-    fn check_end(&self) -> Result<()> {
+    fn check_end(&mut self, file_system: &dyn FileSystem) -> Result<()> {
         let end = self.reader.last_record_end();
-        let mut source = FileSource(self.file_system.open_sequential(&self.path, &SequentialOptions::default())?);
+        let mut source = FileSource(file_system.open_sequential(&self.path, &SequentialOptions::default())?);
         let block_start = end - end % BLOCK_SIZE_BYTES as u64;
         source.0.skip(block_start)?;
         let mut block = vec![0; BLOCK_SIZE_BYTES];
         let mut position = usize::try_from(end - block_start).unwrap_or(0);
         let mut offset = block_start;
         let mut first_damaged = None;
+        self.last_block = None;
         loop {
             let length = source.read_block(&mut block)?;
             let content = &block[..length];
+            if offset == block_start
+                && let Some(read) = content.get(..position)
+            {
+                self.last_block = Some(BlockBeforeEnd { start: block_start, length: position, crc: crc32c(read) });
+            }
             while position < length {
                 match intact_record(content.get(position..).unwrap_or_default(), MANIFEST_NUMBER) {
                     Some(size) if first_damaged.is_none() => position += size,

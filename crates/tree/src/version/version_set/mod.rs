@@ -20,6 +20,7 @@ mod copying;
 mod current;
 mod families;
 mod family;
+mod followed;
 mod log_and_apply;
 mod manifest_reader;
 mod manifest_writer;
@@ -34,9 +35,11 @@ mod tests;
 pub use best_efforts::{has_manifest, list_recoverable_families};
 pub use copying::ManifestToCopy;
 pub use family::{FamilyToOpen, FamilyView};
+pub use followed::FollowedManifest;
 pub use manifest_reader::ManifestReader;
 pub use read_back::ReadBack;
-pub use recover::{RecoverMode, list_column_families};
+pub use recover::list_column_families;
+pub use replay::RecoverMode;
 
 use super::{ReleaseObserver, Version};
 use arc_swap::ArcSwap;
@@ -341,6 +344,18 @@ impl State {
         self.versions.push((family, Arc::downgrade(version)));
         if let Some(observer) = &self.observer {
             version.set_observer(observer);
+        }
+    }
+
+    /// A copy of what [`apply_scalars`](Self::apply_scalars) has set, and of nothing else.
+    fn with_scalars_alone(&self) -> Self {
+        Self {
+            db_id: self.db_id.clone(),
+            max_column_family: self.max_column_family,
+            min_log_number_to_keep: self.min_log_number_to_keep,
+            prev_log_number: self.prev_log_number,
+            tracked_wals: self.tracked_wals.clone(),
+            ..Self::default()
         }
     }
 

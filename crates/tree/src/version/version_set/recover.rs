@@ -1,12 +1,12 @@
 //! Opens an existing database: CURRENT, MANIFEST, versions.
 
 use super::family::FamilyToOpen;
-use super::manifest_reader::{ManifestReader, at};
+use super::followed::FollowedManifest;
 use super::remains::FIRST_MANIFEST;
-use super::replay::{Replay, ReplayedManifest};
-use super::{DEFAULT_COLUMN_FAMILY, Manifest, VersionSet, current};
+use super::replay::{RecoverMode, Replay, ReplayedManifest, replay_file};
+use super::{Manifest, VersionSet, current};
 use arc_swap::ArcSwap;
-use ferrock_base::{Error, FileNumber, Result, SequenceNumber, Temperature};
+use ferrock_base::{FileNumber, Result, SequenceNumber, Temperature};
 use ferrock_format::file_name;
 use ferrock_format::version_edit::VersionEdit;
 use ferrock_options::DbOptions;
@@ -15,15 +15,6 @@ use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-
-/// The mode in which the database is opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecoverMode {
-    /// Every column family of the MANIFEST must be named.
-    ReadWrite,
-    /// Nothing is ever written, and families that are not named are passed over.
-    ReadOnly,
-}
 
 /// Id, name and comparator name of every column family of a database. Needs no options.
 ///
@@ -34,44 +25,9 @@ pub fn list_column_families(
     db_path: &Path,
 ) -> Result<Vec<(u32, String, Option<String>)>> {
     let mut replay = Replay::of_names();
-    replay_manifest(file_system, db_path, &mut replay)?;
-    Ok(replay.family_names())
-}
-
-/// The number of the MANIFEST, and where the last record that was read ends.
-fn replay_manifest(file_system: &dyn FileSystem, db_path: &Path, replay: &mut Replay) -> Result<(FileNumber, u64)> {
     let number = current::read_current(file_system, db_path)?;
-    Ok((number, replay_file(file_system, &db_path.join(file_name::manifest(number)), replay)?))
-}
-
-/// Replays every edit of the MANIFEST at `path`; returns where the last record ends.
-pub(super) fn replay_file(file_system: &dyn FileSystem, path: &Path, replay: &mut Replay) -> Result<u64> {
-    let mut reader = ManifestReader::open(file_system, path)?;
-    while let Some((offset, edits)) = reader.next_edits()? {
-        edits.iter().try_for_each(|edit| apply_at(replay, edit, &reader, offset))?;
-    }
-    Ok(reader.last_record_end())
-}
-
-/// Replays an edit that `reader` found at `offset`.
-pub(super) fn apply_at(
-    replay: &mut Replay,
-    edit: &VersionEdit,
-    reader: &ManifestReader<'_>,
-    offset: u64,
-) -> Result<()> {
-    replay.apply(edit).map_err(|error| {
-        // Mismatched options are no corruption of the file.
-        if error.is_corruption() { at(error, reader.path(), offset) } else { error.in_file(reader.path()) }
-    })
-}
-
-/// Refuses to leave families of the MANIFEST closed.
-pub(super) fn check_all_are_named(not_opened: &[&str]) -> Result<()> {
-    if not_opened.is_empty() {
-        return Ok(());
-    }
-    Err(Error::invalid_argument(format!("Column families not opened: {}", not_opened.join(", "))))
+    replay_file(file_system, &db_path.join(file_name::manifest(number)), &mut replay)?;
+    Ok(replay.family_names())
 }
 
 impl VersionSet {
@@ -116,23 +72,9 @@ impl VersionSet {
         families: &[FamilyToOpen],
         mode: RecoverMode,
     ) -> Result<Self> {
-        if !families.iter().any(|family| family.name == DEFAULT_COLUMN_FAMILY) {
-            return Err(Error::invalid_argument("the column family \"default\" must be among those to open"));
-        }
-        // Replayed twice: records of a dropped family must not be checked against the options of a live family of the
-        // same name.
-        let mut names = Replay::of_names();
-        replay_manifest(&*file_system, db_path, &mut names)?;
-        let mut replay = Replay::new(families, &names);
-        let (manifest_number, manifest_read_to) = replay_manifest(&*file_system, db_path, &mut replay)?;
-        if mode == RecoverMode::ReadWrite {
-            check_all_are_named(&replay.not_opened())?;
-        }
-        let manifest_path = db_path.join(file_name::manifest(manifest_number));
-        let mut replayed = replay.finish().map_err(|error| error.in_file(&manifest_path))?;
-        replayed.state.manifest_number = manifest_number;
-        replayed.state.manifest_read_to = manifest_read_to;
-        let version_set = Self::of_replayed(file_system, db_path, options, mode, replayed);
+        let mut manifest = FollowedManifest::new(file_system, db_path, families.to_vec())?;
+        manifest.read()?;
+        let version_set = manifest.version_set(options, mode)?;
         if mode == RecoverMode::ReadWrite {
             version_set.mark_directory_used(db_path)?;
         }

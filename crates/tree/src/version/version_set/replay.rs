@@ -1,17 +1,54 @@
 //! Replays the edits of a MANIFEST from the first to the last.
 
 use super::family::{Family, FamilyToOpen};
+use super::manifest_reader::{ManifestReader, at};
 use super::{DEFAULT_COLUMN_FAMILY, State};
 use crate::version::VersionBuilder;
 use ferrock_base::{Error, FileNumber, MAX_SEQUENCE_NUMBER, Result, SequenceNumber};
 use ferrock_format::file_name::MAX_FILE_NUMBER;
 use ferrock_format::version_edit::{ColumnFamilyChange, VersionEdit};
 use ferrock_options::ColumnFamilyOptions;
+use ferrock_vfs::FileSystem;
 use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 use std::sync::Arc;
 
+/// The mode in which the database is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoverMode {
+    /// Every column family of the MANIFEST must be named.
+    ReadWrite,
+    /// Nothing is ever written, and families that are not named are passed over.
+    ReadOnly,
+}
+
+/// Replays every edit of the MANIFEST at `path`; returns where the last record ends.
+pub(super) fn replay_file(file_system: &dyn FileSystem, path: &Path, replay: &mut Replay) -> Result<u64> {
+    let mut reader = ManifestReader::open(file_system, path)?;
+    while let Some((offset, edits)) = reader.next_edits()? {
+        edits.iter().try_for_each(|edit| apply_at(replay, edit, path, offset))?;
+    }
+    Ok(reader.last_record_end())
+}
+
+/// Replays an edit that the MANIFEST at `path` has at `offset`.
+pub(super) fn apply_at(replay: &mut Replay, edit: &VersionEdit, path: &Path, offset: u64) -> Result<()> {
+    replay.apply(edit).map_err(|error| {
+        // Mismatched options are no corruption of the file.
+        if error.is_corruption() { at(error, path, offset) } else { error.in_file(path) }
+    })
+}
+
+/// Refuses to leave families of the MANIFEST closed.
+pub(super) fn check_all_are_named(not_opened: &[&str]) -> Result<()> {
+    if not_opened.is_empty() {
+        return Ok(());
+    }
+    Err(Error::invalid_argument(format!("Column families not opened: {}", not_opened.join(", "))))
+}
+
 /// A family as far as the MANIFEST was read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct ReplayedFamily {
     name: String,
     comparator: Option<String>,
@@ -173,24 +210,42 @@ impl Replay {
         Ok((next_file_number, last_sequence))
     }
 
-    /// Checks, at the end of the MANIFEST, that required records are present and that every tree is consistent.
-    pub(super) fn finish(mut self) -> Result<ReplayedManifest> {
+    /// Of all families, open or not, and of what is kept for transactions.
+    pub(super) fn oldest_needed_log(&self) -> FileNumber {
+        let of_all = self.families.values().map(|family| family.log_number).min().unwrap_or_default();
+        self.scalars.min_log_number_to_keep.max(of_all)
+    }
+
+    pub(super) fn min_log_number_to_keep(&self) -> FileNumber {
+        self.scalars.min_log_number_to_keep
+    }
+
+    /// Of all families, the largest log number.
+    pub(super) fn newest_log_number(&self) -> FileNumber {
+        self.families.values().map(|family| family.log_number).max().unwrap_or_default()
+    }
+
+    /// Checks, at the end of the MANIFEST, that required records are present and that every tree is consistent. Edits
+    /// that come later can still be replayed.
+    pub(super) fn finished(&self) -> Result<ReplayedManifest> {
         let (next_file_number, last_sequence) = self.check_scalars()?;
-        for (id, replayed) in std::mem::take(&mut self.families) {
-            let (name, log_number) = (replayed.name.clone(), replayed.log_number);
-            match replayed.finish(id).map_err(|error| error.context(&format!("column family {name}")))? {
+        let mut state = self.scalars.with_scalars_alone();
+        for (&id, replayed) in &self.families {
+            let log_number = replayed.log_number;
+            let context = || format!("column family {}", replayed.name);
+            match replayed.clone().finish(id).map_err(|error| error.context(&context()))? {
                 Some(family) => {
-                    self.scalars.track(id, &family.current);
-                    self.scalars.families.insert(id, family);
+                    state.track(id, &family.current);
+                    state.families.insert(id, family);
                 }
                 None => {
-                    let smallest = self.scalars.log_number_not_opened.map_or(log_number, |other| other.min(log_number));
-                    self.scalars.log_number_not_opened = Some(smallest);
+                    let smallest = state.log_number_not_opened.map_or(log_number, |other| other.min(log_number));
+                    state.log_number_not_opened = Some(smallest);
                 }
             }
         }
         let next_file_number = next_file_number.max(self.largest_log_number) + 1;
-        Ok(ReplayedManifest { state: self.scalars, next_file_number, last_sequence })
+        Ok(ReplayedManifest { state, next_file_number, last_sequence })
     }
 }
 

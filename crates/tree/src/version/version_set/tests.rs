@@ -8,6 +8,8 @@ use ferrock_vfs::{
 };
 use std::fmt::Write;
 
+mod followed;
+
 const DB: &str = "/db";
 
 fn options() -> Arc<ColumnFamilyOptions> {
