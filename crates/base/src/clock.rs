@@ -137,8 +137,8 @@ impl Clock for SystemClock {
 pub struct ManualClock {
     now_us: Mutex<u64>,
     moved: Condvar,
-    /// The alarms of threads that sleep until one rings or their time has come.
-    alarms: Mutex<Vec<Arc<Alarm>>>,
+    /// The alarms of threads that sleep until one rings or their time has come, which is with them.
+    alarms: Mutex<Vec<(Arc<Alarm>, u64)>>,
     sleepers: AtomicUsize,
     /// A sleep moves the clock, and takes no time.
     passes_sleeps: bool,
@@ -162,7 +162,7 @@ impl ManualClock {
     pub fn advance(&self, duration: Duration) {
         *self.now_us.lock() += u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         self.moved.notify_all();
-        for alarm in self.alarms.lock().iter() {
+        for (alarm, _) in self.alarms.lock().iter() {
             // A thread that holds this lock has read the time and does not wait yet.
             let guard = alarm.is_rung.lock();
             alarm.changed.notify_all();
@@ -170,10 +170,17 @@ impl ManualClock {
         }
     }
 
-    /// How many threads sleep by this clock now.
+    /// How many threads sleep by this clock now, or are about to wake.
     #[must_use]
     pub fn sleepers(&self) -> usize {
         self.sleepers.load(Ordering::Acquire)
+    }
+
+    /// How many of those that sleep with an alarm will sleep on: it has not rung, and their time has not come.
+    #[must_use]
+    pub fn asleep(&self) -> usize {
+        let now = self.monotonic_us();
+        self.alarms.lock().iter().filter(|(alarm, until)| now < *until && !*alarm.is_rung.lock()).count()
     }
 }
 
@@ -207,7 +214,7 @@ impl Clock for ManualClock {
     }
     fn idle(&self, alarm: &Arc<Alarm>, duration: Duration) {
         let until = self.monotonic_us().saturating_add(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX));
-        self.alarms.lock().push(Arc::clone(alarm));
+        self.alarms.lock().push((Arc::clone(alarm), until));
         self.sleepers.fetch_add(1, Ordering::AcqRel);
         let mut is_rung = alarm.is_rung.lock();
         while !*is_rung && self.monotonic_us() < until {
@@ -216,7 +223,7 @@ impl Clock for ManualClock {
         drop(is_rung);
         self.sleepers.fetch_sub(1, Ordering::AcqRel);
         let mut alarms = self.alarms.lock();
-        if let Some(own) = alarms.iter().position(|other| Arc::ptr_eq(other, alarm)) {
+        if let Some(own) = alarms.iter().position(|(other, _)| Arc::ptr_eq(other, alarm)) {
             alarms.swap_remove(own);
         }
     }
@@ -249,7 +256,9 @@ mod tests {
         waits(1);
         clock.advance(Duration::from_millis(999));
         assert!(done.try_recv().is_err());
+        assert_eq!(clock.asleep(), 1);
         clock.advance(Duration::from_millis(1));
+        assert_eq!(clock.asleep(), 0, "whether it has woken or not");
         assert!(done.recv().is_ok());
         waits(0);
         for shared in [Arc::clone(&clock) as Arc<dyn Clock>, SystemClock::shared()] {

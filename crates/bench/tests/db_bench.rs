@@ -193,7 +193,7 @@ fn threads_report_on_the_way() {
     printed(&output);
     let lines = String::from_utf8_lossy(&output.stderr).into_owned();
     let count = lines.lines().filter(|line| line.contains("readrandom ... thread 0: (")).count();
-    assert!((1..=2).contains(&count), "{lines}");
+    assert!(count >= 1, "{lines}");
     assert!(lines.contains("** DB Stats **"), "{lines}");
 }
 
@@ -208,7 +208,7 @@ fn time_and_rates_are_kept() {
         |line: &str| line.split(" seconds ").next().unwrap().rsplit(' ').next().unwrap().parse::<f64>().unwrap();
     let lines = results(&text);
     check_form(lines[0], "fillseq", 1000);
-    assert!((0.9..5.0).contains(&seconds(lines[1])), "{text}");
+    assert!(seconds(lines[1]) >= 0.9, "{text}");
 
     // 1000 keys of 116 bytes at 200 kB a second, after a tenth of a second's burst.
     let text = printed(&bench(

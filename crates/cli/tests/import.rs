@@ -287,9 +287,15 @@ fn input_far_larger_than_memory_is_sorted_in_bounded_memory() {
     const MEMORY: u64 = 2 << 20;
     let world = World::new();
     let small = world.file("small.csv", "key,value\na,1\n");
-    let mut child = world.spawn(&[&small, "--create", "--memory", "2MiB"]);
-    let base = peak_of(&mut child);
-    assert!(child.wait().unwrap().success() && base > 0);
+    // A child that ends soon may be looked at too early, or too late.
+    let base = (0..8).map(|_| {
+        let mut child = world.spawn(&[&small, "--create", "--memory", "2MiB"]);
+        let peak = peak_of(&mut child);
+        assert!(child.wait().unwrap().success());
+        peak
+    });
+    let base = base.max().unwrap();
+    assert!(base > 0);
     let file = world.path("large.csv");
     let (expected, bytes) = write_rows(&file, 600_000, 7);
     assert!(bytes > 10 * MEMORY, "{bytes}");

@@ -5,6 +5,7 @@
 mod common;
 
 use common::mixed_load::under_load;
+use common::threads::wait_until;
 use ferrock::options::{CacheOptions, FilterPolicy, MemoryBudget, TableBlockCache, WriteBufferManager, apply_text};
 use ferrock::{ColumnFamilyOptions, Db, DbOptions, ErrorKind};
 use std::collections::BTreeMap;
@@ -66,9 +67,11 @@ fn what_is_counted_stays_within_the_budget_of_two_databases() {
     let text = databases[0].property("ferrock.memory").unwrap();
     assert!(text.contains("WriteBuffer") && text.contains("budget"), "{text}");
     drop(databases);
-    for holder in budget.report().holders.iter().filter(|holder| !holder.name.ends_with("Block")) {
-        assert_eq!(holder.bytes, 0, "{} of closed databases", holder.name);
-    }
+    // A job that has just ended gives up what it holds behind the close.
+    let holds = |name: &str, bytes: usize| !name.ends_with("Block") && bytes > 0;
+    wait_until("closed databases hold nothing", || {
+        !budget.report().holders.iter().any(|holder| holds(&holder.name, holder.bytes as usize))
+    });
 }
 
 #[test]

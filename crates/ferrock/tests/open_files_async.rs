@@ -9,7 +9,7 @@
 
 mod common;
 
-use common::threads::{Gate, RecordingSpawner, wait_until};
+use common::threads::{Gate, RecordingSpawner, Waiting, wait_until};
 use ferrock::options::{DB_OPTIONS_WITHOUT_EFFECT, apply_text};
 use ferrock::{ColumnFamilyOptions, Db, DbOptions, ErrorKind};
 use ferrock_base::thread::Spawner;
@@ -78,11 +78,10 @@ fn closing_ends_it() {
     gate.set(true);
     let before = files.counters().snapshot().opens;
     let db = open(options(&files, &gate));
-    let closing = std::thread::Builder::new().spawn(move || db.close()).unwrap();
-    // Time is the subject: closing comes first.
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    // Closing comes first: it waits for the threads that open tables.
+    let closing = Waiting::begin("closing", move || db.close());
     gate.open();
-    closing.join().unwrap().unwrap();
+    closing.join().unwrap();
     let opens = files.counters().snapshot().opens - before;
     assert!(opens < TABLES, "{opens} opens");
 }

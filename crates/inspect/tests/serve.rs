@@ -231,7 +231,7 @@ fn a_server_stops_when_it_is_dropped_whatever_is_connected() {
     assert!(body.starts_with('{'));
     let begin = Instant::now();
     drop(inspector);
-    assert!(begin.elapsed() < Duration::from_secs(4), "connections that say nothing do not hold it: {begin:?}");
+    assert!(begin.elapsed() < Duration::from_secs(30), "connections that say nothing do not hold it: {begin:?}");
     assert!(TcpStream::connect(address).is_err(), "the port is free");
     drop(idle);
     db.serve_inspector("127.0.0.1:0").unwrap();
@@ -250,7 +250,7 @@ fn a_directory_is_followed_and_its_damage_is_shown() {
     db.put(b"other", b"value").unwrap();
     db.flush().unwrap();
     let wait_until = |is_done: &dyn Fn() -> bool| {
-        (0..400).any(|_| {
+        (0..2400).any(|_| {
             is_done() || {
                 std::thread::sleep(Duration::from_millis(25));
                 false

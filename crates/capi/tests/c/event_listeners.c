@@ -389,7 +389,7 @@ static void destroy(void* state) {
 
 /* A thread of the database that is ending may be the last that holds the listener. */
 static void wait_for(atomic_int* count, int wanted) {
-  for (int i = 0; i < 10000 && *count != wanted; i++) {
+  for (int i = 0; i < 60000 && *count != wanted; i++) {
     usleep(1000);
   }
   CHECK(*count == wanted);

@@ -119,7 +119,8 @@ impl<T: Send + 'static> Waiting<T> {
     fn comes_to_wait(&self, what: &str) {
         let (mut last, mut looks) = (None, 0);
         let since = Instant::now();
-        while looks < 20 {
+        // Some waits end by themselves after a tenth of a second, and begin anew.
+        while looks < 5 {
             assert!(!self.handle.is_finished(), "{what}: it did not wait");
             assert!(since.elapsed() < PATIENCE, "{what}: it comes to no wait");
             let now = self.sleeps();

@@ -42,7 +42,7 @@ fn rig(attempts: i32) -> (Rig, Arc<ManualClock>, Receiver<String>) {
 
 #[track_caller]
 fn next(heard: &Receiver<String>) -> String {
-    heard.recv_timeout(Duration::from_secs(20)).expect("nothing was heard")
+    heard.recv_timeout(Duration::from_secs(60)).expect("nothing was heard")
 }
 
 fn wait_for_sleepers(clock: &ManualClock, count: usize) {

@@ -20,7 +20,7 @@ const PHASES: usize = 4;
 const STEPS: u64 = 30;
 const INTERVAL: Duration = Duration::from_secs(5);
 /// Of real time: what takes longer does not come.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 const OPERATIONS: [OperationKind; 5] =
     [OperationKind::Append, OperationKind::Append, OperationKind::Create, OperationKind::Sync, OperationKind::Flush];

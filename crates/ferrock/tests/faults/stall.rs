@@ -54,7 +54,7 @@ const SEEDS: u64 = 60;
 /// writer wakes.)
 const RECOVERING_SLEEP: Duration = Duration::from_millis(200);
 const MAX_RECOVERING_SLEEPS: u32 = 2;
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stall {
@@ -141,7 +141,7 @@ impl Stalled {
             if let Ok(result) = writer.recv_timeout(Duration::from_millis(2)) {
                 return Some(result);
             }
-            if self.clock.sleepers() > 0 {
+            if self.clock.asleep() > 0 {
                 self.clock.advance(RECOVERING_SLEEP);
                 sleeps += 1;
             }
@@ -167,7 +167,8 @@ impl Stalled {
                     assert!(self.worst() != Stall::Stopped, "{}: a write while writes are stopped", self.what);
                     self.writer = None;
                 }
-                Err(_) if self.clock.sleepers() == usize::from(self.worst() == Stall::Delayed) => return,
+                Err(_) if self.worst() == Stall::Delayed && self.clock.asleep() == 1 => return,
+                Err(_) if self.worst() != Stall::Delayed && self.clock.sleepers() == 0 => return,
                 Err(_) => std::thread::yield_now(),
             }
         }

@@ -463,7 +463,8 @@ fn low_pri() {
         (0..3).for_each(|_| put(&[0; 100_000], WriteOptions { low_pri, ..WriteOptions::default() }).unwrap());
         since.elapsed()
     };
-    let (others, low) = (took(false), took(true));
+    // One of the others may be held up by what else the machine does.
+    let (others, low) = ((0..5).map(|_| took(false)).min().unwrap(), took(true));
     // A tenth of a second's worth is free.
     assert!(low.as_millis() >= 180 && others < low, "{others:?}, {low:?}");
     setup.compactions.gate.open();

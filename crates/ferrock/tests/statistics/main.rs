@@ -380,6 +380,8 @@ fn failures(counted: &Counted) {
     faulty.clear_rules();
     wait_until("an attempt that succeeds", || counted.of(Ticker::ErrorHandlerAutoresumeSuccessCount) == 1);
     assert_eq!(counted.of(Ticker::ErrorHandlerAutoresumeCount), 1);
+    let told = || counted.0.histogram(Histogram::ErrorHandlerAutoresumeRetryCount).count();
+    wait_until("how many attempts it took", || told() == 1);
     let attempts = counted.0.histogram(Histogram::ErrorHandlerAutoresumeRetryCount).sum();
     assert_eq!(counted.of(Ticker::ErrorHandlerAutoresumeRetryTotalCount), attempts);
 

@@ -41,7 +41,8 @@ impl Rig {
     /// Lets time pass until it is so; the seconds that this took from the beginning.
     fn until(&self, is_so: impl Fn() -> bool) -> f64 {
         while !is_so() {
-            if self.clock.sleepers() > 0 {
+            // Time stands still while a thread whose time has come wakes.
+            if self.clock.asleep() > 0 {
                 self.clock.advance(Duration::from_millis(10));
             }
             #[expect(clippy::disallowed_methods, reason = "a thread of real time is waited for")]

@@ -299,13 +299,14 @@ mod faults {
         }
         let counted = memory.counters().snapshot();
         assert_eq!((counted.windows_discarded, counted.discarded_bytes), (7, 28_000));
-        assert!(counted.windows_waited >= 1 && counted.windows_waited <= 13, "{counted:?}");
+        // All may be there before the first is asked for.
+        assert!(counted.windows_waited <= 13, "{counted:?}");
         assert!(layer.thread_count() <= 8);
         let timed = ReadContext { io_timeout: Duration::from_millis(3), ..context };
         let error = file_system.start_read(&file, 0, 100, &timed).wait().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
         assert_eq!(read_range(&*file, 0, 100, &timed).unwrap_err().kind(), ErrorKind::TimedOut);
-        let limit = Duration::from_secs(20);
+        let limit = Duration::from_secs(60);
         let started = ferrock_base::clock::SystemClock::shared();
         while layer.thread_count() > 0 || layer.pool().usage().in_use_bytes > 0 {
             assert!(started.monotonic_us() < limit.as_micros() as u64, "threads stay, or memory leaks: {layer:?}");

@@ -242,7 +242,7 @@ fn driver_with_clock(
 
 #[cfg(not(shuttle))]
 fn wait_until(condition: impl Fn() -> bool) {
-    for _ in 0..10_000 {
+    for _ in 0..60_000 {
         if condition() {
             return;
         }
