@@ -312,7 +312,7 @@ impl Opener {
             if is_new { self.new_log_directory() } else { self.find_logs(versions.oldest_needed_log(), info_log)? };
         // Best efforts want no log.
         if !is_best_efforts {
-            tracked_logs::check(&self.options, &*self.file_system, &logs, &versions, &BTreeMap::new())?;
+            tracked_logs::check(&self.options, &*self.file_system, &logs, &versions, &[])?;
         }
         if !self.file_system.exists(&logs)? {
             create_directory(&*self.file_system, &logs)?;

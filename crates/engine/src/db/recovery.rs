@@ -117,10 +117,6 @@ impl OpenLog {
     pub(crate) fn number(&self) -> FileNumber {
         self.number
     }
-
-    pub(crate) fn size_bytes(&self) -> u64 {
-        self.size_bytes
-    }
 }
 
 /// Numbers of the logs in a directory, sorted.

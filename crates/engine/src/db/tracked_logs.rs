@@ -19,7 +19,6 @@ use ferrock_format::file_name;
 use ferrock_format::version_edit::{VersionEdit, WalAddition};
 use ferrock_tree::version::VersionSet;
 use ferrock_vfs::FileSystem;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Lists the logs in the MANIFEST that became durable since the last call. After a sync, before it is acknowledged.
@@ -37,7 +36,7 @@ pub(super) fn record(core: &DbCore) -> Result<()> {
     applied.inspect_err(|error| core.jobs.set_error(Reason::Manifest, error))
 }
 
-/// Compares the list with what is there: logs that are `open`, with their sizes, and files.
+/// Compares the list with what is there. A log that is `open` may be gone by now: a writer beside removed it.
 ///
 /// # Errors
 /// Corruption that names the log, the sizes, and what to do.
@@ -46,7 +45,7 @@ pub(super) fn check(
     file_system: &dyn FileSystem,
     directory: &Path,
     versions: &VersionSet,
-    open: &BTreeMap<FileNumber, u64>,
+    open: &[FileNumber],
 ) -> Result<()> {
     const WHAT_TO_DO: &str =
         "restore the log; or open with track_and_verify_wals_in_manifest off, which takes the logs that are there";
@@ -55,8 +54,9 @@ pub(super) fn check(
     }
     for (number, synced) in versions.tracked_wals() {
         let path = directory.join(file_name::log(number));
-        let size = match open.get(&number).map_or_else(|| file_system.file_size(&path), |size| Ok(*size)) {
+        let size = match file_system.file_size(&path) {
             Ok(size) => size,
+            Err(error) if error.is_not_found() && open.contains(&number) => continue,
             Err(error) if error.is_not_found() => {
                 let bytes = synced.map_or_else(String::new, |synced| format!(" of {synced} synced bytes"));
                 let what =

@@ -2,7 +2,8 @@
 
 use ferrock::options::{ColumnFamilyOptions, DbOptions};
 use ferrock::{
-    ColumnFamily, Db, ErrorKind, IngestExternalFileOptions, ReadOptions, SstFileWriter, WriteBatch, WriteOptions,
+    ColumnFamily, Db, ErrorKind, FlushOptions, IngestExternalFileOptions, ReadOptions, SstFileWriter, WriteBatch,
+    WriteOptions,
 };
 use ferrock_base::clock::{Clock, ManualClock};
 use ferrock_base::comparator::{Comparator, CustomComparator};
@@ -91,6 +92,34 @@ fn a_batch_behind_a_table_that_took_no_number_is_not_seen_without_it() {
         let family = pair.secondary.default_column_family().unwrap();
         assert!(pair.has(&family, b"after"), "flushed: {is_flushed}");
         assert!(pair.has(&family, b"outside"), "flushed: {is_flushed}: the batch behind it is there");
+    }
+}
+
+/// The log of the batch came behind the list of logs, and no table tells of it.
+#[test]
+fn a_table_is_not_seen_without_the_batch_before_it() {
+    for is_dropped in [false, true] {
+        let pair = Pair::new();
+        let other = pair.primary.create_column_family("other", ColumnFamilyOptions::default()).unwrap();
+        pair.primary.flush().unwrap();
+        pair.primary.put(b"more", b"").unwrap();
+        pair.catch_up_around(|db| {
+            db.pause_background_work().unwrap();
+            let without_waiting = FlushOptions { wait: false, ..FlushOptions::default() };
+            db.flush_cf(&db.default_column_family().unwrap(), &without_waiting).unwrap();
+            db.put(b"first", b"").unwrap();
+            match is_dropped {
+                true => db.drop_column_family(&other).unwrap(),
+                false => ingest(&pair, db, b"outside"),
+            }
+        });
+        pair.primary.continue_background_work().unwrap();
+        let family = pair.secondary.default_column_family().unwrap();
+        let is_behind = match is_dropped {
+            true => pair.secondary.column_family("other").is_none(),
+            false => pair.has(&family, b"outside"),
+        };
+        assert!(is_behind && pair.has(&family, b"first"), "dropped: {is_dropped}");
     }
 }
 

@@ -45,15 +45,15 @@ impl Opener {
         let clock = self.options.components.clock();
         let begin_us = clock.monotonic_us();
         let mut opening = ReadOnlyOpen { tree: WritersTree::new(&self)?, opener: self, core: None };
-        let (mut failure, mut is_nobody_there) = (None, false);
+        let (mut failure, mut is_nobody_there, mut gaps) = (None, false, 0);
         for attempt in 0..MOST_ATTEMPTS {
             if attempt >= LEAST_ATTEMPTS && clock.monotonic_us().saturating_sub(begin_us) > PATIENCE_US {
                 break;
             }
             let before = opening.opener.manifest_in_use();
-            match opening.attempt(before.as_ref().ok(), !is_nobody_there, attempt < ATTEMPTS_AT_GAP) {
+            match opening.attempt(before.as_ref().ok(), !is_nobody_there, gaps < ATTEMPTS_AT_GAP) {
                 Ok(Some(core)) => return open::handles(core, names),
-                Ok(None) => {}
+                Ok(None) => gaps += 1,
                 Err(error) => match (before, opening.opener.manifest_in_use()) {
                     // Without a writer a blob file that is missing is what a crash took.
                     (Ok(before), Ok(after)) if before == after && error.is_not_found() && !is_nobody_there => {
@@ -84,9 +84,10 @@ struct ReadOnlyOpen {
 }
 
 impl ReadOnlyOpen {
-    /// The database without what it holds: the first MANIFEST says where the logs are.
-    fn core(&mut self) -> Result<Arc<DbCore>> {
-        if let Some(core) = &self.core {
+    /// The database without what it holds: the MANIFEST `number` says where the logs are, and only an open, which
+    /// begins another, may have them elsewhere.
+    fn core(&mut self, number: Option<FileNumber>) -> Result<Arc<DbCore>> {
+        if let Some(core) = self.core.as_ref().filter(|core| number == Some(core.versions.manifest_number())) {
             return Ok(Arc::clone(core));
         }
         let opener = &mut self.opener;
@@ -107,8 +108,8 @@ impl ReadOnlyOpen {
         let (opener, directory) = (&self.opener, core.files.places().log_directory());
         let opened = self.tree.open_logs(opener, directory)?;
         let fresh = self.tree.versions(opener)?;
-        let sizes = opened.iter().map(|log| (log.number(), log.size_bytes())).collect();
-        tracked_logs::check(&opener.options, &*opener.file_system, directory, &fresh, &sizes)?;
+        let open: Vec<FileNumber> = opened.iter().map(OpenLog::number).collect();
+        tracked_logs::check(&opener.options, &*opener.file_system, directory, &fresh, &open)?;
         fresh.take_open_tables(&core.versions);
         let families = families_of(core, &fresh);
         families.iter().for_each(|(_, data)| data.memtable.store(data.new_memtable()));
@@ -116,7 +117,9 @@ impl ReadOnlyOpen {
         install(core, fresh, families, recorded);
         open::check_places(core)?;
         match open::open_tables_or_fail(core) {
-            Err(error) if opener.manifest_in_use().ok().as_ref() == before => open::tolerate(core, error)?,
+            Err(error) if !error.is_not_found() || opener.manifest_in_use().ok().as_ref() == before => {
+                open::tolerate(core, error)?;
+            }
             outcome => outcome?,
         }
         Ok(opened)
@@ -130,7 +133,7 @@ impl ReadOnlyOpen {
         missing_is_error: bool,
         stops_at_gaps: bool,
     ) -> Result<Option<Arc<DbCore>>> {
-        let core = self.core()?;
+        let core = self.core(before.map(|(number, _)| *number))?;
         let opened = self.open_files(&core, before)?;
         let changes = self.tree.outside_changes();
         let is_tree_complete = || self.tree.is_as_of(changes);
@@ -141,6 +144,10 @@ impl ReadOnlyOpen {
             recovery.tailing = Some(Tailing { held: SequenceNumber(0), recorded, is_tree_complete });
         }
         let recovered = logs::read_logs(&core, &recovery, opened, |_| Ok(()))?;
+        if self.tree.was_log_taken_away(&recovered) {
+            let what = "a log went while it was read";
+            return Err(Error::new(ErrorKind::TryAgain, what).in_file(core.files.places().log_directory()));
+        }
         if recovered.stopped_at_gap || (stops_at_gaps && !is_tree_complete()) {
             return Ok(None);
         }

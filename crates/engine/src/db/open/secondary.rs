@@ -32,7 +32,7 @@ use ferrock_format::log::WalRecoveryMode;
 use ferrock_tree::places::{create_directory, is_same};
 use ferrock_tree::table_cache::open_all;
 use ferrock_tree::version::VersionSet;
-use ferrock_tree::version::version_set::{self, FamilyView, RecoverMode};
+use ferrock_tree::version::version_set::{FamilyView, RecoverMode};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -269,15 +269,14 @@ impl Opener {
     /// Takes in families that came since, with the options that the OPTIONS file has for them.
     /// False when some of them have to wait: the OPTIONS file does not have them yet, or a comparator is not built in.
     /// The others go on.
-    pub(super) fn add_families(&mut self, base: &DbOptions, info_log: &InfoLog) -> Result<bool> {
-        let existing = version_set::list_column_families(&*self.file_system, &self.path)?;
+    pub(super) fn add_families(&mut self, base: &DbOptions, existing: &[String], info_log: &InfoLog) -> Result<bool> {
         let is_known = |name: &String| self.families.iter().any(|(known, _)| known == name);
-        if existing.iter().all(|(_, name, _)| is_known(name)) {
+        if existing.iter().all(is_known) {
             return Ok(true);
         }
         let listed: BTreeSet<String> = match load_latest(&*self.file_system, &self.path) {
             Ok(Some(loaded)) => loaded.column_families.into_iter().map(|(name, _)| name).collect(),
-            Ok(None) => existing.iter().map(|(_, name, _)| name.clone()).collect(),
+            Ok(None) => existing.iter().cloned().collect(),
             // The primary replaces it right now.
             Err(_) => BTreeSet::new(),
         };
@@ -292,7 +291,7 @@ impl Opener {
         let mut now = Self::new(&self.path, options, families, notes, self.wal_dir_from)?;
         now.adjust_for_secondary();
         let known: BTreeSet<String> = self.families.iter().map(|(name, _)| name.clone()).collect();
-        let is_complete = existing.iter().all(|(_, name, _)| known.contains(name) || listed.contains(name));
+        let is_complete = existing.iter().all(|name| known.contains(name) || listed.contains(name));
         let is_new = |(name, _): &ColumnFamilyDescriptor| !known.contains(name) && listed.contains(name);
         self.families.extend(now.families.into_iter().filter(is_new));
         Ok(is_complete)
@@ -398,8 +397,9 @@ impl Follower {
     pub(super) fn take_in_families(&mut self, core: &DbCore) -> Result<bool> {
         check_no_snapshot(core)?;
         let Some(base) = &self.base else { return Ok(true) };
+        self.tree.read()?;
         let known = self.opener.families.len();
-        let has_all_families = self.opener.add_families(base, core.events.log())?;
+        let has_all_families = self.opener.add_families(base, &self.tree.family_names(), core.events.log())?;
         if self.opener.families.len() != known {
             self.tree = WritersTree::new(&self.opener)?;
         }
@@ -473,7 +473,7 @@ impl Follower {
         }
     }
 
-    /// `None` when the MANIFEST has said meanwhile what no log has.
+    /// `None` when the MANIFEST has said meanwhile what no log has, and when a log went while it was read.
     fn read_logs(&self, core: &DbCore, tree: &Tree<'_>, opened: Vec<OpenLog>) -> Result<Option<RecoveredLogs>> {
         let is_tree_complete = || self.tree.is_as_of(tree.outside_changes);
         let recovery = LogRecovery {
@@ -496,7 +496,8 @@ impl Follower {
         }
         let read = recovery.run(opened, &families, tree.versions.last_sequence(), |_| Ok(()))?;
         // Batches behind what came from outside are nothing without it.
-        Ok(is_tree_complete().then_some(read))
+        let is_whole = !self.tree.was_log_taken_away(&read) && is_tree_complete();
+        Ok(is_whole.then_some(read))
     }
 }
 

@@ -18,7 +18,7 @@
 //! open beside a writer that flushed 300 times a second was ever good.
 
 use super::Opener;
-use crate::db::recovery::{OpenLog, log_numbers};
+use crate::db::recovery::{OpenLog, RecoveredLogs, log_numbers};
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_tree::version::VersionSet;
 use ferrock_tree::version::version_set::{FollowedManifest, RecoverMode};
@@ -51,14 +51,17 @@ impl WritersTree {
         let mut manifest = self.manifest.borrow_mut();
         manifest.read()?;
         let mut logs = OpenedLogs { opener, directory, open: BTreeMap::new(), known: manifest.newest_log_number() };
+        let mut failure = None;
         for _ in 0..MOST_LISTINGS {
             let oldest = manifest.oldest_needed_log().min(manifest.min_log_number_to_keep());
-            let listed_all_below = logs.known;
+            let (listed_all_below, outside_changes) = (logs.known, manifest.outside_changes());
             let gone = logs.open_from(oldest)?;
             manifest.read()?;
             let (oldest, newest) = (manifest.oldest_needed_log(), manifest.newest_log_number());
             let oldest_kept = oldest.min(manifest.min_log_number_to_keep());
-            if gone.is_some_and(|gone| gone >= oldest_kept) {
+            failure = gone.filter(|(gone, _)| *gone >= oldest_kept).map(|(_, error)| error);
+            // What came from outside may be behind batches in a log that came behind the listing.
+            if failure.is_some() || manifest.outside_changes() != outside_changes {
                 continue;
             }
             // No table has what is in logs from `newest` on, and all below `known` are there by now.
@@ -69,8 +72,9 @@ impl WritersTree {
                 return Ok(logs.open.split_off(&oldest_kept).into_values().collect());
             }
         }
+        // A log that is listed and cannot be opened, ever.
         let what = "logs come and go too fast beside this open; try again";
-        Err(Error::new(ErrorKind::Busy, what).in_file(directory))
+        Err(failure.unwrap_or_else(|| Error::new(ErrorKind::TryAgain, what).in_file(directory)))
     }
 
     /// The tree, as far as the MANIFEST was read.
@@ -81,6 +85,18 @@ impl WritersTree {
     /// No log with a smaller number is needed.
     pub(super) fn oldest_needed_log(&self) -> FileNumber {
         self.manifest.borrow().oldest_needed_log()
+    }
+
+    /// True when reading stopped in a log that the writer needs no more: what was read of it is not to be relied upon,
+    /// for a writer may use the file for another log, or cut it.
+    pub(super) fn was_log_taken_away(&self, read: &RecoveredLogs) -> bool {
+        let is_needless = |stopped_at: FileNumber| self.read().is_ok() && stopped_at < self.oldest_needed_log();
+        read.stopped_at.is_some_and(is_needless)
+    }
+
+    /// Names of the families that the MANIFEST has, as far as it was read.
+    pub(super) fn family_names(&self) -> Vec<String> {
+        self.manifest.borrow().family_names()
     }
 
     /// What the MANIFEST has said so far of what no log has; to be compared.
@@ -108,8 +124,8 @@ struct OpenedLogs<'a> {
 }
 
 impl OpenedLogs<'_> {
-    /// Lists the logs, and opens those from `oldest` on that are not open. The largest number of those that were gone.
-    fn open_from(&mut self, oldest: FileNumber) -> Result<Option<FileNumber>> {
+    /// Lists the logs, and opens those from `oldest` on that are not open. The last of those that were gone.
+    fn open_from(&mut self, oldest: FileNumber) -> Result<Option<(FileNumber, Error)>> {
         let file_system = &*self.opener.file_system;
         let listed = log_numbers(file_system, self.directory)?;
         let mut gone = None;
@@ -119,7 +135,7 @@ impl OpenedLogs<'_> {
             }
             match OpenLog::open(file_system, self.directory, number) {
                 Ok(log) => drop(self.open.insert(number, log)),
-                Err(error) if error.is_not_found() => gone = Some(number),
+                Err(error) if error.is_not_found() => gone = Some((number, error)),
                 Err(error) => return Err(error),
             }
         }

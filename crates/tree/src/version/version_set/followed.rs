@@ -14,7 +14,7 @@
 //!   replay.
 
 use super::family::FamilyToOpen;
-use super::manifest_reader::ManifestRecords;
+use super::manifest_reader::{ManifestRecords, ReadOn};
 use super::replay::{RecoverMode, Replay, apply_at, check_all_are_named, replay_file};
 use super::{DEFAULT_COLUMN_FAMILY, VersionSet, current};
 use ferrock_base::{Error, FileNumber, Result};
@@ -84,8 +84,12 @@ impl FollowedManifest {
     pub fn read(&mut self) -> Result<()> {
         let number = current::read_current(&*self.file_system, &self.db_path)?;
         let mut begun = self.begun.take().filter(|begun| begun.number == number);
-        let goes_on = begun.as_mut().map_or(Ok(false), |begun| begun.records.read_on(&*self.file_system))?;
-        let mut begun = match begun.filter(|_| goes_on) {
+        let goes_on = begun.as_mut().map(|begun| begun.records.read_on(&*self.file_system)).transpose()?;
+        if goes_on == Some(ReadOn::AnotherFile) {
+            self.outside_changes += 1;
+            self.seen = None;
+        }
+        let mut begun = match begun.filter(|_| goes_on == Some(ReadOn::Yes)) {
             Some(begun) => begun,
             None => self.begin(number)?,
         };
@@ -139,10 +143,17 @@ impl FollowedManifest {
     }
 
     /// How often, since the first look, something was said that no log has: families that came or went, tables that
-    /// were taken in, a MANIFEST that was begun. Flushes and compactions change nothing that is read.
+    /// were taken in or dropped, a MANIFEST that was begun. Flushes and compactions change nothing that is read.
     #[must_use]
     pub fn outside_changes(&self) -> u64 {
         self.outside_changes
+    }
+
+    /// Names of all families, open or not.
+    #[must_use]
+    pub fn family_names(&self) -> Vec<String> {
+        let names = self.begun.as_ref().map(|begun| begun.replay.family_names());
+        names.unwrap_or_default().into_iter().map(|(_, name, _)| name).collect()
     }
 
     /// Logs with smaller numbers are needed by no family, open or not; see [`VersionSet::oldest_needed_log`].
@@ -183,8 +194,10 @@ impl FollowedManifest {
     }
 }
 
-/// A flush says up to where its tables have the logs, and a compaction removes tables.
+/// A flush says up to where its tables have the logs, and a compaction takes tables for others. Tables that only come
+/// were taken in, and what only went may have been dropped with its rows.
 fn is_from_outside(edit: &VersionEdit) -> bool {
-    let brings_tables = !edit.new_files.is_empty() && edit.deleted_files.is_empty() && edit.log_number.is_none();
-    brings_tables || edit.column_family_change.is_some()
+    let brings_alone = !edit.new_files.is_empty() && edit.deleted_files.is_empty() && edit.log_number.is_none();
+    let drops_alone = edit.new_files.is_empty() && !edit.deleted_files.is_empty();
+    brings_alone || drops_alone || edit.column_family_change.is_some()
 }

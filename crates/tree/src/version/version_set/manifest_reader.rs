@@ -49,6 +49,16 @@ pub(super) struct ManifestRecords {
     last_block: Option<BlockBeforeEnd>,
 }
 
+/// Whether a reader goes on where it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReadOn {
+    Yes,
+    /// The end was not behind a whole record.
+    Torn,
+    /// The file has other bytes than those that were read.
+    AnotherFile,
+}
+
 #[derive(Clone, Copy)]
 struct BlockBeforeEnd {
     start: u64,
@@ -118,23 +128,23 @@ impl ManifestRecords {
         }
     }
 
-    /// Looks for what came behind the end that was seen. False when that end was not behind a whole record, or the file
-    /// is not the one that was read: then only a reader from the beginning sees what is there.
-    pub(super) fn read_on(&mut self, file_system: &dyn FileSystem) -> Result<bool> {
-        let Some(BlockBeforeEnd { start, length, crc }) = self.last_block.take() else { return Ok(false) };
+    /// Looks for what came behind the end that was seen. Where this is not possible, only a reader from the beginning
+    /// sees what is there.
+    pub(super) fn read_on(&mut self, file_system: &dyn FileSystem) -> Result<ReadOn> {
+        let Some(BlockBeforeEnd { start, length, crc }) = self.last_block.take() else { return Ok(ReadOn::Torn) };
         if !self.reader.is_behind_record() {
-            return Ok(false);
+            return Ok(ReadOn::Torn);
         }
         // By its name: a database that was brought back from a copy has another file under it.
         let mut source = FileSource(file_system.open_sequential(&self.path, &SequentialOptions::default())?);
         source.0.skip(start)?;
         let mut block = vec![0; length];
         if source.read_block(&mut block)? < length || crc32c(&block) != crc {
-            return Ok(false);
+            return Ok(ReadOn::AnotherFile);
         }
         *self.reader.source_mut() = source;
         self.reader.read_on()?;
-        Ok(true)
+        Ok(ReadOn::Yes)
     }
 
     pub(super) fn last_record_end(&self) -> u64 {
@@ -151,11 +161,15 @@ impl ManifestRecords {
         let mut position = usize::try_from(end - block_start).unwrap_or(0);
         let mut offset = block_start;
         let mut first_damaged = None;
-        self.last_block = None;
+        self.last_block = match position {
+            0 if end > 0 => Some(block_before(file_system, &self.path, end)?),
+            _ => None,
+        };
         loop {
             let length = source.read_block(&mut block)?;
             let content = &block[..length];
             if offset == block_start
+                && self.last_block.is_none()
                 && let Some(read) = content.get(..position)
             {
                 self.last_block = Some(BlockBeforeEnd { start: block_start, length: position, crc: crc32c(read) });
@@ -196,6 +210,16 @@ impl ManifestRecords {
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// The block that ends at `end`.
+fn block_before(file_system: &dyn FileSystem, path: &Path, end: u64) -> Result<BlockBeforeEnd> {
+    let mut source = FileSource(file_system.open_sequential(path, &SequentialOptions::default())?);
+    let start = end - BLOCK_SIZE_BYTES as u64;
+    source.0.skip(start)?;
+    let mut block = vec![0; BLOCK_SIZE_BYTES];
+    let length = source.read_block(&mut block)?;
+    Ok(BlockBeforeEnd { start, length, crc: crc32c(&block[..length]) })
 }
 
 /// Distinguishes the header of a complete record from that of one being written at a crash, which has a valid type and
