@@ -5,7 +5,12 @@ mod common;
 
 use common::{in_memory, open_default};
 use ferrock::options::{CacheOptions, TableBlockCache};
+use ferrock::statistics::Statistics;
 use ferrock::{ColumnFamilyOptions, Db, FlushOptions, INTEGER_PROPERTIES, ReadOptions, TEXT_PROPERTIES, WriteOptions};
+use ferrock_base::clock::{Clock, ManualClock};
+use ferrock_vfs::{Fault, FaultInjectionFileSystem, FaultRule, MemoryFileSystem, OperationKind};
+use std::sync::Arc;
+use std::time::Duration;
 
 fn open() -> Db {
     let mut family = ColumnFamilyOptions::default();
@@ -355,9 +360,137 @@ fn the_entries_of_the_block_cache_by_role() {
         assert!(!map[key].is_empty(), "{key}");
     }
     for name in ferrock::MAP_PROPERTIES {
-        assert!(db.map_property(name).is_some() && TEXT_PROPERTIES.contains(name), "{name}");
+        assert!(TEXT_PROPERTIES.contains(name), "{name}");
+        let name = name.strip_suffix('N').map_or_else(|| (*name).to_owned(), |name| format!("{name}0"));
+        assert!(db.map_property(&name).is_some(), "{name}");
     }
     assert_eq!(db.map_property("levelstats"), None);
+}
+
+/// The line of `text` that begins so.
+fn line(text: &str, begin: &str) -> String {
+    text.lines().find(|line| line.starts_with(begin)).unwrap_or_else(|| panic!("{begin}: {text}")).to_owned()
+}
+
+/// Times by level in the text of `cf-file-histogram`.
+fn latencies(db: &Db) -> usize {
+    text(db, "cf-file-histogram").matches("read latency histogram").count()
+}
+
+#[test]
+fn a_reset_begins_from_zero_and_leaves_the_metrics() {
+    let mut options = in_memory();
+    options.components.statistics = Some(Arc::new(Statistics::default()));
+    let clock = Arc::new(ManualClock::new(1_000_000));
+    options.components.clock = Some(Arc::clone(&clock) as Arc<dyn Clock>);
+    let mut family = ColumnFamilyOptions::default();
+    family.disable_auto_compactions = true;
+    family.level0_file_num_compaction_trigger = 2;
+    family.level0_slowdown_writes_trigger = 3;
+    family.level0_stop_writes_trigger = 20;
+    let db = open_default(options, family);
+    let other = db.create_column_family("other", ColumnFamilyOptions::default()).unwrap();
+    for _ in 0..3 {
+        fill(&db, 0, 10);
+        db.flush().unwrap();
+    }
+    db.get(b"key000001").unwrap().unwrap();
+    let default = db.default_column_family().unwrap();
+    // One evaluation that finds too many files, before they are compacted.
+    db.set_options_cf(&default, &[("disable_auto_compactions", "false")]).unwrap();
+    db.wait_for_background_work().unwrap();
+    clock.advance(Duration::from_secs(100));
+    let delays = |db: &Db| db.map_property("cf-write-stall-stats").unwrap()["total-delays"].clone();
+    assert!(line(&text(&db, "dbstats"), "Cumulative writes: ").contains("30 writes, 30 keys"));
+    assert!(line(&text(&db, "dbstats"), "Uptime(secs): ").contains("100.0 total"));
+    assert!(line(&text(&db, "cfstats"), " Sum ").contains(" 60 "), "{}", text(&db, "cfstats"));
+    assert!(delays(&db) != "0" && latencies(&db) > 0, "{} {}", delays(&db), latencies(&db));
+    let before = db.metrics();
+
+    db.reset_stats();
+    clock.advance(Duration::from_secs(10));
+    let of_database = text(&db, "dbstats");
+    assert_eq!(line(&of_database, "Uptime(secs): "), "Uptime(secs): 10.0 total, 10.0 interval");
+    for name in ["Cumulative", "Interval"] {
+        assert!(
+            line(&of_database, &format!("{name} writes: ")).contains(": 0 writes, 0 keys, 0 commit"),
+            "{of_database}"
+        );
+        assert!(line(&of_database, &format!("{name} WAL: ")).contains(": 0 writes"), "{of_database}");
+    }
+    let of_family = text(&db, "cfstats");
+    assert_eq!(line(&of_family, "Uptime(secs): "), "Uptime(secs): 10.0 total, 10.0 interval");
+    // The files are what is there, the jobs are counted.
+    let sum: Vec<String> = line(&of_family, " Sum ").split_whitespace().map(str::to_owned).collect();
+    assert_eq!((&*sum[1], &*sum[sum.len() - 6], &*sum[sum.len() - 4]), ("1/0", "0", "0"), "{of_family}");
+    assert!(!of_family.contains("\nHigh"), "{of_family}");
+    assert_eq!((delays(&db), latencies(&db)), ("0".to_owned(), 0));
+
+    fill(&db, 0, 7);
+    db.flush().unwrap();
+    clock.advance(Duration::from_secs(5));
+    let of_database = text(&db, "dbstats");
+    assert_eq!(line(&of_database, "Uptime(secs): "), "Uptime(secs): 15.0 total, 5.0 interval");
+    assert!(line(&of_database, "Cumulative writes: ").contains(": 7 writes"), "{of_database}");
+    let of_family = text(&db, "cfstats");
+    assert!(line(&of_family, "High").contains("        1 "), "{of_family}");
+    assert!(db.property_cf(&other, "cfstats").unwrap().contains("Uptime(secs): 15.0 total"));
+    // Counters that are scraped go on.
+    let after = db.metrics();
+    assert_eq!(after.writes.batches, before.writes.batches + 7);
+    assert_eq!(after.background.totals.flushes, before.background.totals.flushes + 1);
+    assert!(after.families[0].stalls.delays() >= before.families[0].stalls.delays());
+    assert_eq!(after.uptime_us, 115_000_000);
+}
+
+#[test]
+fn errors_count_from_the_reset_on() {
+    let faulty = FaultInjectionFileSystem::new(Arc::new(MemoryFileSystem::new()));
+    let mut options = common::options_on(Arc::new(faulty.clone()));
+    options.max_bgerror_resume_count = 0;
+    let db = open_default(options, ColumnFamilyOptions::default());
+    fill(&db, 0, 10);
+    faulty.add_rule(FaultRule::new(OperationKind::Create, "*.sst", Fault::Io));
+    db.flush().unwrap_err();
+    let errors = int(&db, "background-errors");
+    assert!(errors > 0);
+    db.reset_stats();
+    assert_eq!((int(&db, "background-errors"), db.metrics().background.errors), (0, errors));
+}
+
+#[test]
+fn the_sum_over_families() {
+    let cache = |bytes| TableBlockCache::new(CacheOptions { capacity_bytes: bytes, ..CacheOptions::default() });
+    let mut options = in_memory();
+    options.components.block_cache = Some(cache(1 << 20));
+    let (mut own, queue) = (ColumnFamilyOptions::default(), ColumnFamilyOptions::default());
+    own.block_cache = Some(cache(1 << 19));
+    let families = vec![
+        ("default".to_owned(), ColumnFamilyOptions::default()),
+        ("shares".to_owned(), queue),
+        ("own".to_owned(), own),
+    ];
+    let (db, families) = Db::open_cf("/db", options, families).unwrap();
+    for (number, family) in families.iter().enumerate() {
+        for key in 0..=number {
+            db.put_cf(family, &[key as u8], b"value", &WriteOptions::default()).unwrap();
+        }
+    }
+    let sum = |name| db.aggregated_int_property(name);
+    for name in ["num-entries-active-mem-table", "rocksdb.num-entries-active-mem-table"] {
+        assert_eq!((db.int_property(name), sum(name)), (Some(1), Some(6)));
+    }
+    // Of the database, so once for each family, as in RocksDB; and no sum overflows.
+    let snapshot = db.snapshot();
+    assert_eq!((sum("num-snapshots"), sum("min-obsolete-sst-number-to-keep")), (Some(3), Some(u64::MAX)));
+    drop(snapshot);
+    // A cache counts once, whichever of its families.
+    assert_eq!(sum("block-cache-capacity"), Some((1 << 20) + (1 << 19)));
+    db.drop_column_family(&families[2]).unwrap();
+    assert_eq!((sum("num-entries-active-mem-table"), sum("block-cache-capacity")), (Some(3), Some(1 << 20)));
+    for name in ["", "cfstats", "num-files-at-level0", "no-such", "estimate-oldest-key-time", "blob-cache-usage"] {
+        assert_eq!(sum(name), None, "{name}");
+    }
 }
 
 #[test]

@@ -159,8 +159,8 @@ fn io(metrics: &Metrics) -> Value {
 }
 
 fn jobs(jobs: &JobMetrics) -> Value {
-    fields!(jobs; jobs, read_above_bytes, read_there_bytes, written_bytes, moved_bytes, blob_written_bytes, entries,
-        dropped, us)
+    fields!(jobs; jobs, read_above_bytes, read_there_bytes, written_bytes, uncompressed_bytes, moved_bytes,
+        blob_read_bytes, blob_written_bytes, entries, dropped, us, cpu_us)
 }
 
 fn level(level: &LevelMetrics) -> Value {

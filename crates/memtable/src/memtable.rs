@@ -273,6 +273,8 @@ pub struct MemTable {
     deleted_runs: DeletedRuns,
     /// A scan passed over so much of it that it should be flushed.
     is_flush_wanted: AtomicBool,
+    /// When the first entry was written, in seconds since 1970; 0: not known.
+    first_written_secs: AtomicU64,
     /// Held to read or write a value, if values are written over.
     pub(crate) value_locks: Option<ValueLocks>,
     /// There are neither a filter nor locks to look at before a search.
@@ -308,6 +310,7 @@ impl MemTable {
             range_tombstones: RangeTombstones::new(nodes.comparator().user().clone()),
             deleted_runs: DeletedRuns::new(nodes.comparator().user().clone()),
             is_flush_wanted: AtomicBool::new(false),
+            first_written_secs: AtomicU64::new(0),
             rep: MemTableRep::new(&nodes, &options),
             tracked: TrackedMemory::new(options.tracker),
             companion: options.companion,
@@ -564,6 +567,21 @@ impl MemTable {
     /// Has the memtable flushed at the next write, however little is in it.
     pub fn want_flush(&self) {
         self.is_flush_wanted.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes when entries were written, in seconds since 1970: of the first ones, behind which nothing is asked.
+    #[inline]
+    pub fn note_written(&self, unix_seconds: impl FnOnce() -> u64) {
+        if self.first_written_secs.load(Ordering::Relaxed) == 0 {
+            // Of two threads that write first the first one counts.
+            let _ = self.first_written_secs.compare_exchange(0, unix_seconds(), Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
+
+    /// When the first entry was written, in seconds since 1970; `None`: there is none, or its time is not known.
+    #[must_use]
+    pub fn first_written_secs(&self) -> Option<u64> {
+        Some(self.first_written_secs.load(Ordering::Relaxed)).filter(|seconds| *seconds > 0)
     }
 
     /// True after [`want_flush`](Self::want_flush).

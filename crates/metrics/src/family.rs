@@ -119,6 +119,18 @@ pub(crate) const TABLE: &[Definition] = &[
         |metrics, out| levels(metrics, out, |level| level.jobs.written_bytes),
     ),
     counter(
+        "ferrock_level_uncompressed_written_bytes_total",
+        &["cf", "level"],
+        "The same as they would be had no data block been compressed.",
+        |metrics, out| levels(metrics, out, |level| level.jobs.uncompressed_bytes),
+    ),
+    counter(
+        "ferrock_level_blob_read_bytes_total",
+        &["cf", "level"],
+        "Bytes of records of blob files that these jobs read.",
+        |metrics, out| levels(metrics, out, |level| level.jobs.blob_read_bytes),
+    ),
+    counter(
         "ferrock_level_blob_written_bytes_total",
         &["cf", "level"],
         "Bytes of blob files that these jobs wrote.",
@@ -148,6 +160,12 @@ pub(crate) const TABLE: &[Definition] = &[
         "Time of jobs that wrote into a level.",
         |metrics, out| levels(metrics, out, |level| seconds(level.jobs.us)),
     ),
+    counter(
+        "ferrock_level_job_cpu_seconds_total",
+        &["cf", "level"],
+        "Time that these jobs took of the processor, of all their threads.",
+        |metrics, out| levels(metrics, out, |level| seconds(level.jobs.cpu_us)),
+    ),
     gauge(
         "ferrock_level_write_amplification",
         &["cf", "level"],
@@ -157,9 +175,14 @@ pub(crate) const TABLE: &[Definition] = &[
     counter("ferrock_jobs_total", &["cf", "kind"], "Jobs that wrote tables: flush or compaction.", |metrics, out| {
         jobs(metrics, out, |jobs| jobs.jobs);
     }),
-    counter("ferrock_job_read_bytes_total", &["cf", "kind"], "Bytes of tables that jobs read.", |metrics, out| {
-        jobs(metrics, out, JobMetrics::read_bytes);
-    }),
+    counter(
+        "ferrock_job_read_bytes_total",
+        &["cf", "kind"],
+        "Bytes of tables and blob files that jobs read.",
+        |metrics, out| {
+            jobs(metrics, out, JobMetrics::read_bytes);
+        },
+    ),
     counter(
         "ferrock_job_written_bytes_total",
         &["cf", "kind"],

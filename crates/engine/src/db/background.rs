@@ -1,8 +1,6 @@
 //! The database as the host of its jobs, and how it ends.
 
-use super::{
-    DbCore, auto_resume, cleanup, compact, direct_writes, flush, open, options_file, properties, remote, write,
-};
+use super::{DbCore, auto_resume, cleanup, compact, direct_writes, flush, open, options_file, remote, stats, write};
 use crate::column_family::ColumnFamilyData;
 use crate::files::Awaited;
 use crate::jobs::{IdleWait, Job, JobHost, PickedCompaction, Places, Wanted};
@@ -43,7 +41,8 @@ impl JobHost for DbCore {
     }
 
     fn run(self: Arc<Self>, job: Job) {
-        dump_stats_if_due(&self);
+        // A caller that waits for the job finds them in the LOG.
+        stats::tell_if_due(&self);
         match job {
             Job::Flush(scope) => flush::run_flush(&self, &scope),
             Job::Compaction(job) => compact::run_compaction(&self, job),
@@ -55,21 +54,6 @@ impl JobHost for DbCore {
 
     fn resume(self: Arc<Self>) {
         auto_resume::run(&self);
-    }
-}
-
-/// Dumps the statistics into the LOG when their period is over. Asked before every job: an idle database has nothing
-/// new to say, and whoever waits for the job finds them there.
-fn dump_stats_if_due(core: &DbCore) {
-    let period_us = u64::from(core.options.load().stats_dump_period_sec) * 1_000_000;
-    let now = core.env.clock.monotonic_us();
-    if core.metrics.begin_dump(now, period_us) {
-        for data in core.families.load().iter() {
-            if let Some(stats) = properties::property(core, data, "cfstats") {
-                core.events.log().info(|| stats);
-            }
-        }
-        core.events.log().info(|| properties::db_stats(core));
     }
 }
 

@@ -20,7 +20,8 @@
 //! job_events.rs what listeners are told of jobs                          event_log.rs  the same as lines of the LOG
 //! ingest/       tables from outside -> files of the database     metrics.rs    all numbers as one value
 //! storage_info.rs what a copy is made of                            updates/      the logs as batches, for replication
-//! views.rs      what a follower of another process shows
+//! views.rs      what a follower of another process shows                   stats.rs     what is told as time passes
+//! stats_timer.rs one thread of the process that has it told
 //! remote.rs     compactions that another process runs                     open_and_compact.rs the other process
 //! ```
 //!
@@ -62,6 +63,7 @@ mod make_room;
 mod manual;
 mod manual_files;
 mod manual_turn;
+mod map_properties;
 mod metrics;
 mod multi_get;
 mod multi_scan;
@@ -77,6 +79,8 @@ mod resume;
 mod search;
 mod snapshots;
 mod space;
+mod stats;
+mod stats_timer;
 mod storage_info;
 mod successive_merges;
 mod switch_memtable;
@@ -120,13 +124,14 @@ pub use file_hold::FileHold;
 pub use ingest::{ExportImportFilesMetadata, ExportedFile, IngestExternalFileArg};
 pub use interface::{Db, WeakDb};
 pub use live_file::LiveFile;
+pub use map_properties::MAP_PROPERTIES;
 pub use multi_scan::{MultiScan, ScanRange, ScanRow};
 pub use open::ColumnFamilyDescriptor;
 pub(crate) use open::file_system_of;
 pub use open_and_compact::{
     CompactionServiceOptionsOverride, OpenAndCompactOptions, TableOverride, failed_compaction_result, open_and_compact,
 };
-pub use properties::{INTEGER_PROPERTIES, MAP_PROPERTIES, TEXT_PROPERTIES};
+pub use properties::{INTEGER_PROPERTIES, TEXT_PROPERTIES};
 pub use read::Iter;
 pub use search::PinnedSlice;
 pub use storage_info::{LiveFileStorageInfo, LiveFilesStorageOptions};
@@ -154,6 +159,8 @@ pub(crate) struct DbCore {
     /// Has its own lock, which is a leaf.
     pub(crate) seqno_times: SeqnoTimes,
     pub(crate) wakeups: wakeups::Wakeups,
+    /// Has its own lock, under which that of the timer is taken.
+    pub(crate) timer_place: stats_timer::TimerPlace,
     /// Has its own lock, which is a leaf. Iterators hold it, too.
     pub(crate) tracer: Arc<Tracer>,
     /// Set where the database follows another process's.

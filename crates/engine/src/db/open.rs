@@ -28,6 +28,7 @@ pub(crate) use secondary::{catch_up, open_as_secondary};
 pub(crate) use tree::open_tree;
 
 use super::DbCore;
+use super::stats_timer::TimerPlace;
 use super::wakeups::{self, Wakeups};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::db::options_file;
@@ -593,6 +594,7 @@ impl Opener {
             families: ArcSwap::from_pointee(FamilyMap::default()),
             seqno_times: SeqnoTimes::default(),
             wakeups: Wakeups::default(),
+            timer_place: TimerPlace::default(),
             tracer: Arc::new(Tracer::new(tracer_clock)),
             secondary: OnceLock::new(),
         });

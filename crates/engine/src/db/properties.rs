@@ -3,9 +3,9 @@
 //! A name may come with or without the prefix `rocksdb.`. Numbers are also answered by
 //! `property`; texts only by it.
 
-use super::{DbCore, metrics};
+use super::{DbCore, map_properties, metrics};
 use crate::column_family::{ColumnFamilyData, SuperVersion};
-use crate::metrics::levels::FamilyJobs;
+use crate::metrics::levels::{FamilyJobs, ToldJobs};
 use crate::metrics::stats_text::{self, FamilyStats, LevelRow};
 use crate::metrics::{cache, stalls};
 use crate::options::CompactionStyle;
@@ -13,7 +13,7 @@ use ferrock_base::Result;
 use ferrock_base::option_table::OptionValue as _;
 use ferrock_format::properties::TableProperties;
 use ferrock_table::options::DataBlockIndexType;
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -95,31 +95,6 @@ pub const TEXT_PROPERTIES: &[&str] = &[
     "ferrock.options-without-effect",
 ];
 
-/// Names of the properties that are maps.
-pub const MAP_PROPERTIES: &[&str] =
-    &["block-cache-entry-stats", "fast-block-cache-entry-stats", "cf-write-stall-stats", "db-write-stall-stats"];
-
-pub(super) fn map_property(
-    core: &DbCore,
-    data: &Arc<ColumnFamilyData>,
-    name: &str,
-) -> Option<BTreeMap<String, String>> {
-    let name = name.strip_prefix("rocksdb.").unwrap_or(name);
-    if !MAP_PROPERTIES.contains(&name) {
-        return None;
-    }
-    let stalls = stall_map(core, data, name);
-    stalls.or_else(|| Some(cache::map(core.block_cache_of(&data.options.load()), &*core.env.clock)))
-}
-
-fn stall_map(core: &DbCore, data: &ColumnFamilyData, name: &str) -> Option<BTreeMap<String, String>> {
-    match name {
-        "cf-write-stall-stats" => Some(data.stalls.counts().map()),
-        "db-write-stall-stats" => Some(stalls::database_map(core.metrics.counters())),
-        _ => None,
-    }
-}
-
 pub(crate) fn property(core: &DbCore, data: &Arc<ColumnFamilyData>, name: &str) -> Option<String> {
     let name = name.strip_prefix("rocksdb.").unwrap_or(name);
     let pinned = data.super_version.load();
@@ -128,8 +103,7 @@ pub(crate) fn property(core: &DbCore, data: &Arc<ColumnFamilyData>, name: &str) 
         return (level < pinned.version.num_levels()).then(|| pinned.version.level(level).len().to_string());
     }
     if let Some(level) = level("aggregated-table-properties-at-level") {
-        return (level < pinned.version.num_levels())
-            .then(|| aggregated_properties(data, &pinned, Some(level)).unwrap_or_else(|error| error.to_string()));
+        return (level < pinned.version.num_levels()).then(|| aggregated_text(data, &pinned, Some(level)));
     }
     if let Some(level) = level("compression-ratio-at-level") {
         return (level < pinned.version.num_levels()).then(|| compression_ratio(data, &pinned, level));
@@ -138,7 +112,7 @@ pub(crate) fn property(core: &DbCore, data: &Arc<ColumnFamilyData>, name: &str) 
         let files = pinned.version.files().filter(|(_, file)| file.temperature as usize == temperature);
         return Some(files.map(|(_, file)| file.size_bytes).sum::<u64>().to_string());
     }
-    if let Some(map) = stall_map(core, data, name) {
+    if let Some(map) = map_properties::stalls(core, data, name) {
         return Some(stalls::text(&map));
     }
     match name {
@@ -150,9 +124,7 @@ pub(crate) fn property(core: &DbCore, data: &Arc<ColumnFamilyData>, name: &str) 
         "dbstats" => Some(db_stats(core)),
         "stats" => Some(family_stats(core, data, &pinned) + &read_latencies(data) + &db_stats(core)),
         "sstables" => Some(table_list(&pinned)),
-        "aggregated-table-properties" => {
-            Some(aggregated_properties(data, &pinned, None).unwrap_or_else(|error| error.to_string()))
-        }
+        "aggregated-table-properties" => Some(aggregated_text(data, &pinned, None)),
         "block-cache-entry-stats" | "fast-block-cache-entry-stats" => {
             Some(cache::text(core.block_cache_of(&pinned.options)))
         }
@@ -234,6 +206,22 @@ pub(super) fn int_property(core: &DbCore, data: &Arc<ColumnFamilyData>, name: &s
     })
 }
 
+/// See [`Db::aggregated_int_property`](super::Db::aggregated_int_property).
+pub(super) fn aggregated_int_property(core: &DbCore, name: &str) -> Option<u64> {
+    let name = name.strip_prefix("rocksdb.").unwrap_or(name);
+    let of_block_cache = name.starts_with("block-cache-");
+    let mut caches = HashSet::new();
+    let mut sum = 0u64;
+    for data in core.families.load().iter() {
+        let value = int_property(core, data, name)?;
+        let cache = Arc::as_ptr(core.block_cache_of(&data.options.load()));
+        if !of_block_cache || caches.insert(cache) {
+            sum = sum.saturating_add(value);
+        }
+    }
+    Some(sum)
+}
+
 fn job_property(core: &DbCore, data: &ColumnFamilyData, name: &str) -> Option<u64> {
     let counts = core.jobs.counts(data.id);
     Some(match name {
@@ -243,7 +231,7 @@ fn job_property(core: &DbCore, data: &ColumnFamilyData, name: &str) -> Option<u6
         "num-running-compaction-sorted-runs" => counts.running_sorted_runs as u64,
         "compaction-abort-count" => core.jobs.num_aborts() as u64,
         "compaction-pending" => u64::from(core.jobs.is_compaction_due(data.id)),
-        "background-errors" => counts.errors,
+        "background-errors" => core.metrics.told_errors(counts.errors),
         _ => return None,
     })
 }
@@ -252,9 +240,9 @@ fn job_property(core: &DbCore, data: &ColumnFamilyData, name: &str) -> Option<u6
 fn family_stats(core: &DbCore, data: &ColumnFamilyData, pinned: &SuperVersion) -> String {
     let version = &pinned.version;
     let now_us = core.env.clock.monotonic_us();
-    let (jobs, before) = data.jobs.tell(now_us);
-    let uptime_us = core.metrics.uptime_us(now_us);
-    let (told_us, before) = before.unwrap_or((now_us.saturating_sub(uptime_us), FamilyJobs::default()));
+    let ToldJobs { jobs, before, told_us } = data.jobs.tell(now_us);
+    let uptime_us = core.metrics.told_uptime_us(now_us);
+    let interval_us = told_us.map_or(uptime_us, |told_us| now_us.saturating_sub(told_us));
     let rows = metrics::levels(pinned, &jobs).iter().map(LevelRow::from).collect();
     let blobs = metrics::blob_files(version);
     stats_text::family(&FamilyStats {
@@ -263,12 +251,12 @@ fn family_stats(core: &DbCore, data: &ColumnFamilyData, pinned: &SuperVersion) -
         jobs,
         before,
         uptime_us,
-        interval_us: now_us.saturating_sub(told_us),
+        interval_us,
         blob_files: blobs.files,
         blob_bytes: blobs.bytes,
         blob_garbage_bytes: metrics::blob_garbage_bytes(version),
         pending_compaction_bytes: version.estimated_compaction_needed_bytes(&pinned.options),
-        stalls: stalls::text(&data.stalls.counts().map()),
+        stalls: stalls::text(&data.stalls.told().map()),
         cache: cache::text(core.block_cache_of(&pinned.options)),
     })
 }
@@ -313,12 +301,24 @@ pub(crate) fn db_stats(core: &DbCore) -> String {
     core.metrics.database_text(core.env.clock.monotonic_us())
 }
 
-fn aggregated_properties(data: &ColumnFamilyData, pinned: &SuperVersion, level: Option<usize>) -> Result<String> {
+/// The sum of the properties of the tables of a level, or of all.
+///
+/// # Errors
+/// Those of opening a table.
+pub(super) fn aggregated_properties(
+    data: &ColumnFamilyData,
+    pinned: &SuperVersion,
+    level: Option<usize>,
+) -> Result<TableProperties> {
     let mut total = TableProperties::default();
     for (_, file) in pinned.version.files().filter(|(own, _)| level.is_none_or(|wanted| wanted == *own)) {
         total.add(data.table_cache.get(file)?.properties());
     }
-    Ok(total.to_string())
+    Ok(total)
+}
+
+fn aggregated_text(data: &ColumnFamilyData, pinned: &SuperVersion, level: Option<usize>) -> String {
+    aggregated_properties(data, pinned, level).map_or_else(|error| error.to_string(), |total| total.to_string())
 }
 
 /// A number of at least 1 as C++ streams write it: six significant digits, without zeros behind the last other one.
@@ -348,16 +348,19 @@ fn blob_stats(pinned: &SuperVersion) -> String {
     )
 }
 
-/// When the oldest key was written, in seconds; as in RocksDB of a queue of files that is not compacted alone, for a
-/// compaction does not keep it.
+/// When the oldest key was written, in seconds, of tables and memtables; as in RocksDB of a queue of files that is not
+/// compacted alone, for a compaction does not keep it.
 fn oldest_key_time(data: &ColumnFamilyData, pinned: &SuperVersion) -> Option<u64> {
     let options = &pinned.options;
     if options.compaction_style != CompactionStyle::Fifo || options.compaction_options_fifo.allow_compaction {
         return None;
     }
-    let times =
+    let of_tables =
         pinned.version.files().map(|(_, file)| Some(data.table_cache.get(file).ok()?.properties().oldest_key_time));
-    times.collect::<Option<Vec<u64>>>()?.into_iter().min().filter(|time| *time > 0)
+    let of_tables = of_tables.collect::<Option<Vec<u64>>>()?;
+    let memtables = std::iter::once(&pinned.memtable).chain(&pinned.immutable);
+    let of_memtables = memtables.filter_map(|memtable| memtable.first_written_secs());
+    of_tables.into_iter().chain(of_memtables).min().filter(|time| *time > 0)
 }
 
 fn compression_ratio(data: &ColumnFamilyData, pinned: &SuperVersion, level: usize) -> String {

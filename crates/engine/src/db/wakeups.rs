@@ -1,7 +1,8 @@
-//! A thread that looks for compactions which are due by age, or by reads, while nothing else changes the tree.
+//! A thread that looks for compactions which are due by age, or by reads, while nothing else changes the tree; and that
+//! has statistics told (`stats.rs`) where the database has a clock or threads of its own.
 //!
 //! ```text
-//! open, new family, changed options: settle -> is an age looked at? --no--> no thread, or the one there ends
+//! open, new family, changed options: settle -> is an age looked at, or its own clock? --no--> no thread, or it ends
 //!                                                    | yes
 //!                                   sleep, look at all families, sleep, ...      closing: woken at once, ends
 //! ```
@@ -16,9 +17,11 @@
 //!
 //! Families whose ages are 30 days or more (the default of `ttl`) are no reason for a thread, unless
 //! `max_compaction_trigger_wakeup_seconds` was changed: a process may have thousands of databases, and RocksDB has one
-//! thread for all of theirs. Such a thread was rejected, because each database has a clock of its own.
+//! thread for all of theirs. Such a thread was rejected, because each database has a clock of its own. The default of
+//! `stats_dump_period_sec` is no reason either: on the machine's clock the timer of the process (`stats_timer.rs`) has
+//! statistics told, and on another one this thread where it runs anyway, or another period was asked for.
 
-use super::DbCore;
+use super::{DbCore, stats, stats_timer};
 use crate::metrics::Counters;
 use crate::snapshot::ReleaseObserver;
 use ferrock_base::SequenceNumber;
@@ -91,13 +94,14 @@ impl Drop for Wakeups {
 }
 
 /// Starts the thread where the options need it and it does not run; else has it look at them. Without a thread to be
-/// had, the next call tries again.
+/// had, the next call tries again. The timer of the process learns of the options, too.
 pub(super) fn settle(core: &Arc<DbCore>) {
+    stats_timer::settle(core);
     let mut is_running = core.wakeups.is_running.lock();
     if *is_running {
         return core.wakeups.wake();
     }
-    if period_secs(core).is_none() {
+    if !is_needed(core) {
         return;
     }
     let (weak, clock, alarm) = (Arc::downgrade(core), Arc::clone(&core.env.clock), Arc::clone(&core.wakeups.alarm));
@@ -116,22 +120,40 @@ fn run(core: &Weak<DbCore>, clock: &dyn Clock, alarm: &Arc<Alarm>, mut looked_us
         alarm.arm();
         let Some(core) = core.upgrade() else { return };
         let mut is_running = core.wakeups.is_running.lock();
-        let Some(period_secs) = period_secs(&core) else {
+        if !is_needed(&core) {
             *is_running = false;
             return;
-        };
+        }
         drop(is_running);
-        let (now_us, due_us) = (clock.monotonic_us(), looked_us.saturating_add(period_secs * 1_000_000));
-        if now_us >= due_us {
+        let period_us = period_secs(&core).map(|seconds| seconds * 1_000_000);
+        let (now_us, due_us) = (clock.monotonic_us(), period_us.map(|period_us| looked_us.saturating_add(period_us)));
+        if due_us.is_some_and(|due_us| now_us >= due_us) {
             looked_us = now_us;
             core.events.log().info(|| "looking for compactions that are due by age".to_owned());
             core.jobs.ask_all_families();
             Counters::add(&core.metrics.counters().age_looks, 1);
             continue;
         }
+        let until_told_us = tell_if_due(&core);
         drop(core);
-        clock.idle(alarm, Duration::from_micros(due_us - now_us));
+        let until_us = due_us.map_or(u64::MAX, |due_us| due_us - now_us).min(until_told_us.unwrap_or(u64::MAX));
+        clock.idle(alarm, Duration::from_micros(until_us.min(LONGEST_SLEEP_SECS * 1_000_000)));
     }
+}
+
+/// Tells statistics that are due; returns when the next are. `None` where the timer of the process does it.
+fn tell_if_due(core: &DbCore) -> Option<u64> {
+    // A close waits for it, and one that has begun tells nothing any more.
+    let _hold = core.jobs.hold_open().ok()?;
+    if stats_timer::is_shared(core) { None } else { stats::tell_if_due(core) }
+}
+
+/// True where the thread has something to do.
+fn is_needed(core: &DbCore) -> bool {
+    let options = core.options.load();
+    let is_asked_for = options.stats_dump_period_sec != DbSettings::default().stats_dump_period_sec;
+    let tells = is_asked_for && !stats_timer::is_shared(core) && stats::until_due_us(core).is_some();
+    tells || period_secs(core).is_some()
 }
 
 /// How often the thread looks; `None` where it is of no use.

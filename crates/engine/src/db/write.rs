@@ -615,6 +615,7 @@ pub(crate) fn insert_batch(
 }
 
 fn note_memtable_size(core: &DbCore, db_options: &DbOptions, data: &ColumnFamilyData, memtable: &MemTable) {
+    memtable.note_written(|| core.env.clock.unix_seconds());
     if data.is_full(memtable) && !data.is_memtable_full.swap(true, Ordering::AcqRel) {
         core.writes.ask_for_room();
     }

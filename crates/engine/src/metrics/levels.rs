@@ -21,8 +21,12 @@ pub struct JobMetrics {
     pub read_there_bytes: u64,
     /// Bytes of tables written.
     pub written_bytes: u64,
+    /// The same as they would be had no data block been compressed.
+    pub uncompressed_bytes: u64,
     /// Bytes of tables that only changed their level, or were dropped as a whole.
     pub moved_bytes: u64,
+    /// Bytes of records of blob files that compactions read.
+    pub blob_read_bytes: u64,
     /// Bytes of blob files written.
     pub blob_written_bytes: u64,
     /// Entries read.
@@ -31,13 +35,15 @@ pub struct JobMetrics {
     pub dropped: u64,
     /// Microseconds.
     pub us: u64,
+    /// Microseconds of the processor, of all threads of the jobs.
+    pub cpu_us: u64,
 }
 
 impl JobMetrics {
-    /// Bytes of tables read.
+    /// Bytes of tables and blob files read.
     #[must_use]
     pub fn read_bytes(&self) -> u64 {
-        self.read_above_bytes + self.read_there_bytes
+        self.read_above_bytes + self.read_there_bytes + self.blob_read_bytes
     }
 
     /// Bytes of tables and blob files written.
@@ -58,11 +64,14 @@ impl JobMetrics {
             read_above_bytes: of(self.read_above_bytes, other.read_above_bytes),
             read_there_bytes: of(self.read_there_bytes, other.read_there_bytes),
             written_bytes: of(self.written_bytes, other.written_bytes),
+            uncompressed_bytes: of(self.uncompressed_bytes, other.uncompressed_bytes),
             moved_bytes: of(self.moved_bytes, other.moved_bytes),
+            blob_read_bytes: of(self.blob_read_bytes, other.blob_read_bytes),
             blob_written_bytes: of(self.blob_written_bytes, other.blob_written_bytes),
             entries: of(self.entries, other.entries),
             dropped: of(self.dropped, other.dropped),
             us: of(self.us, other.us),
+            cpu_us: of(self.cpu_us, other.cpu_us),
         }
     }
 
@@ -105,7 +114,33 @@ pub(crate) struct IngestedFiles {
     pub(crate) bytes: u64,
 }
 
+impl IngestedFiles {
+    /// What came since `earlier`.
+    fn since(self, earlier: Self) -> Self {
+        Self {
+            files: self.files.saturating_sub(earlier.files),
+            level_0_files: self.level_0_files.saturating_sub(earlier.level_0_files),
+            keys: self.keys.saturating_sub(earlier.keys),
+            bytes: self.bytes.saturating_sub(earlier.bytes),
+        }
+    }
+}
+
 impl FamilyJobs {
+    /// What came since `earlier`.
+    fn since(&self, earlier: &Self) -> Self {
+        let level = |(level, counts): (usize, &JobMetrics)| {
+            counts.since(earlier.levels.get(level).copied().unwrap_or_default())
+        };
+        Self {
+            levels: self.levels.iter().enumerate().map(level).collect(),
+            flushes: self.flushes.since(earlier.flushes),
+            compactions: self.compactions.since(earlier.compactions),
+            ingestions: self.ingestions.since(earlier.ingestions),
+            ingested: self.ingested.since(earlier.ingested),
+        }
+    }
+
     /// All of them.
     pub(crate) fn all(&self) -> JobMetrics {
         self.flushes.plus(self.compactions).plus(self.ingestions)
@@ -125,7 +160,7 @@ impl FamilyJobs {
     pub(crate) fn bytes_into(&self, level: usize) -> u64 {
         match level {
             0 => self.flushed_bytes(),
-            _ => self.levels.get(level).map_or(0, |counts| counts.read_above_bytes),
+            _ => self.levels.get(level).map_or(0, |counts| counts.read_above_bytes + counts.blob_read_bytes),
         }
     }
 
@@ -142,8 +177,46 @@ impl FamilyJobs {
 pub(crate) struct LevelCounts {
     /// A leaf.
     jobs: Mutex<FamilyJobs>,
-    /// What `cfstats` told last, and when, in monotonic microseconds.
-    told: Mutex<Option<(u64, FamilyJobs)>>,
+    /// From where `cfstats` counts.
+    marks: Mutex<Marks>,
+}
+
+/// The counts of two moments.
+#[derive(Debug, Default)]
+struct Marks {
+    /// When they were reset: nothing before that is told.
+    reset: FamilyJobs,
+    /// What was told last, or reset, and when, in monotonic microseconds.
+    told: Option<(u64, FamilyJobs)>,
+    /// What had happened at the last dump that was looked at.
+    dumped: Option<Activity>,
+    /// Dumps since then before which nothing more had happened.
+    quiet_dumps: u32,
+}
+
+/// Of so many dumps before which nothing happened, one is made.
+const QUIET_DUMPS: u32 = 8;
+
+/// What happened in a family since its open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Activity {
+    /// Jobs of all kinds.
+    pub(crate) jobs: JobMetrics,
+    /// Times that writers were held back.
+    pub(crate) stalls: u64,
+    /// Reads of files that were timed.
+    pub(crate) reads: u64,
+}
+
+/// What `cfstats` tells.
+#[derive(Debug)]
+pub(crate) struct ToldJobs {
+    /// Counts since the reset, or the open.
+    pub(crate) jobs: FamilyJobs,
+    /// What was told of them last.
+    pub(crate) before: FamilyJobs,
+    /// When that was, or the reset, in monotonic microseconds; `None`: there was neither.
+    pub(crate) told_us: Option<u64>,
 }
 
 impl LevelCounts {
@@ -153,10 +226,12 @@ impl LevelCounts {
         let counts = JobMetrics {
             jobs: 1,
             written_bytes: output.size_bytes() - output.blob_size_bytes(),
+            uncompressed_bytes: output.uncompressed_table_bytes(),
             blob_written_bytes: output.blob_size_bytes(),
             entries: dropped.input_entries,
             dropped: dropped.total(),
             us,
+            cpu_us: output.stats.cpu_us,
             ..JobMetrics::default()
         };
         let mut jobs = self.jobs.lock();
@@ -177,10 +252,13 @@ impl LevelCounts {
                 read_above_bytes: of(false),
                 read_there_bytes: of(true),
                 written_bytes: output.size_bytes() - output.blob_size_bytes(),
+                uncompressed_bytes: output.uncompressed_table_bytes(),
+                blob_read_bytes: output.blob_read_bytes,
                 blob_written_bytes: output.blob_size_bytes(),
                 entries: dropped.input_entries,
                 dropped: dropped.total(),
                 us,
+                cpu_us: output.stats.cpu_us,
                 ..JobMetrics::default()
             }
         } else {
@@ -207,17 +285,46 @@ impl LevelCounts {
         ingested.bytes += bytes;
     }
 
-    /// The counts now.
+    /// The counts now, since the open.
     pub(crate) fn now(&self) -> FamilyJobs {
         self.jobs.lock().clone()
     }
 
+    /// The counts since the reset, or the open; nothing is told by it.
+    pub(crate) fn told(&self) -> FamilyJobs {
+        let marks = self.marks.lock();
+        self.jobs.lock().since(&marks.reset)
+    }
+
     /// The counts now, and those told last with their time; these are told from then on.
-    pub(crate) fn tell(&self, now_us: u64) -> (FamilyJobs, Option<(u64, FamilyJobs)>) {
+    pub(crate) fn tell(&self, now_us: u64) -> ToldJobs {
         // Taken under the lock, so that of two callers the later one has the later counts.
-        let mut told = self.told.lock();
+        let mut marks = self.marks.lock();
         let now = self.jobs.lock().clone();
-        let before = told.replace((now_us, now.clone()));
-        (now, before)
+        let jobs = now.since(&marks.reset);
+        let Some((told_us, before)) = marks.told.replace((now_us, now)) else {
+            return ToldJobs { jobs, before: FamilyJobs::default(), told_us: None };
+        };
+        ToldJobs { jobs, before: before.since(&marks.reset), told_us: Some(told_us) }
+    }
+
+    /// What is told from here on begins at zero.
+    pub(crate) fn reset(&self, now_us: u64) {
+        let mut marks = self.marks.lock();
+        let now = self.jobs.lock().clone();
+        *marks = Marks { reset: now.clone(), told: Some((now_us, now)), ..Marks::default() };
+    }
+
+    /// True where a periodic dump has the family: it changed since the last one, or this is the first quiet dump behind
+    /// a change, or the eighth one behind such a dump.
+    pub(crate) fn begin_dump(&self, activity: Activity) -> bool {
+        let mut marks = self.marks.lock();
+        if marks.dumped.replace(activity) != Some(activity) {
+            marks.quiet_dumps = 0;
+            return true;
+        }
+        let is_first = marks.quiet_dumps == 0;
+        marks.quiet_dumps = (marks.quiet_dumps + 1) % QUIET_DUMPS;
+        is_first
     }
 }

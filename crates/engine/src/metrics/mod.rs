@@ -52,6 +52,7 @@ use ferrock_table::LookupRecorder;
 use operations::{Watch, WriteWatch};
 use parking_lot::Mutex;
 use stalls::{WaitCounters, WaitKind};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -67,8 +68,29 @@ pub(crate) struct DatabaseCounters {
     last_dump_us: AtomicU64,
     /// When the database was opened, in monotonic microseconds.
     opened_us: u64,
-    /// What `dbstats` told last, and when.
-    told: Mutex<Option<(u64, WriteMetrics)>>,
+    /// From where properties count.
+    marks: Mutex<Marks>,
+}
+
+/// The moments from which `dbstats` and properties like it count. [`Metrics`] counts from the open on.
+#[derive(Debug)]
+struct Marks {
+    /// The reset, or the open, in monotonic microseconds.
+    reset_us: u64,
+    /// What there was then.
+    reset: Mark,
+    /// When `dbstats` was told last, or reset, in monotonic microseconds.
+    told_us: u64,
+    /// What was told.
+    told: WriteMetrics,
+}
+
+/// Counts of a moment.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mark {
+    writes: WriteMetrics,
+    memory_stops: u64,
+    errors: u64,
 }
 
 impl DatabaseCounters {
@@ -80,7 +102,12 @@ impl DatabaseCounters {
             statistics,
             last_dump_us: AtomicU64::new(now_us),
             opened_us: now_us,
-            told: Mutex::default(),
+            marks: Mutex::new(Marks {
+                reset_us: now_us,
+                reset: Mark::default(),
+                told_us: now_us,
+                told: WriteMetrics::default(),
+            }),
         }
     }
 
@@ -92,14 +119,44 @@ impl DatabaseCounters {
     /// The text of `dbstats`, which begins a new interval.
     pub(crate) fn database_text(&self, now_us: u64) -> String {
         // Taken under the lock, so that of two callers the later one has the later counts.
-        let mut told = self.told.lock();
-        let all = self.counters.writes();
-        let before = told.replace((now_us, all));
-        drop(told);
-        let (told_us, before) = before.unwrap_or((self.opened_us, WriteMetrics::default()));
-        let (uptime_us, interval_us) = (self.uptime_us(now_us), now_us.saturating_sub(told_us));
-        let stalls = stalls::text(&stalls::database_map(&self.counters));
-        stats_text::database(all, before, uptime_us, interval_us, &stalls)
+        let mut marks = self.marks.lock();
+        let now = self.counters.writes();
+        let (reset, reset_us) = (marks.reset, marks.reset_us);
+        let told_us = std::mem::replace(&mut marks.told_us, now_us);
+        let told = std::mem::replace(&mut marks.told, now);
+        drop(marks);
+        let (uptime_us, interval_us) = (now_us.saturating_sub(reset_us), now_us.saturating_sub(told_us));
+        let stalls = stalls::text(&stalls::database_map(self.told_memory_stops()));
+        stats_text::database(now.since(reset.writes), told.since(reset.writes), uptime_us, interval_us, &stalls)
+    }
+
+    /// The map form of `dbstats`, which leaves its interval.
+    pub(crate) fn database_map(&self, now_us: u64) -> BTreeMap<String, String> {
+        let reset = self.marks.lock().reset.writes;
+        stats_text::database_map(self.counters.writes().since(reset), self.told_uptime_us(now_us))
+    }
+
+    /// Microseconds since the last reset, or the open.
+    pub(crate) fn told_uptime_us(&self, now_us: u64) -> u64 {
+        now_us.saturating_sub(self.marks.lock().reset_us)
+    }
+
+    /// Writes that began to wait for the memory of all memtables, since the last reset.
+    pub(crate) fn told_memory_stops(&self) -> u64 {
+        stalls::memory_stops(&self.counters).saturating_sub(self.marks.lock().reset.memory_stops)
+    }
+
+    /// Background errors since the last reset, of `errors` since the open.
+    pub(crate) fn told_errors(&self, errors: u64) -> u64 {
+        errors.saturating_sub(self.marks.lock().reset.errors)
+    }
+
+    /// What properties tell from here on begins at zero; `errors`: background errors since the open.
+    pub(crate) fn reset(&self, now_us: u64, errors: u64) {
+        let mut marks = self.marks.lock();
+        let writes = self.counters.writes();
+        let reset = Mark { writes, memory_stops: stalls::memory_stops(&self.counters), errors };
+        *marks = Marks { reset_us: now_us, reset, told_us: now_us, told: writes };
     }
 
     /// What the options gave to count in.
@@ -189,6 +246,11 @@ impl DatabaseCounters {
             && now_us.saturating_sub(last) >= period_us
             && self.last_dump_us.compare_exchange(last, now_us, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
+
+    /// Microseconds until a dump is due.
+    pub(crate) fn until_dump_us(&self, now_us: u64, period_us: u64) -> u64 {
+        self.last_dump_us.load(Ordering::Relaxed).saturating_add(period_us).saturating_sub(now_us)
+    }
 }
 
 #[cfg(test)]
@@ -202,6 +264,7 @@ mod tests {
         assert!(metrics.begin_dump(1_010, 10));
         assert!(!metrics.begin_dump(1_010, 10), "another caller at the same time");
         assert!(!metrics.begin_dump(1_019, 10));
+        assert_eq!([1_010, 1_019, 1_500].map(|now_us| metrics.until_dump_us(now_us, 10)), [10, 1, 0]);
         assert!(metrics.begin_dump(1_500, 10));
         assert!(!metrics.begin_dump(u64::MAX, 0), "no period: never");
     }

@@ -7,6 +7,7 @@
 use super::Counters;
 use ferrock_options::WaitCause;
 use ferrock_tree::compaction::picker::stall::{StallCause, StallCondition};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -22,6 +23,8 @@ pub(crate) struct StallCounts {
     level0_delays_while_compacting: AtomicU64,
     pending_bytes_stops: AtomicU64,
     pending_bytes_delays: AtomicU64,
+    /// What there was at the last reset. A leaf.
+    reset: Mutex<FamilyStalls>,
 }
 
 impl StallCounts {
@@ -46,7 +49,19 @@ impl StallCounts {
         }
     }
 
-    /// The counts now.
+    /// What properties tell: the counts since the last [`reset`](Self::reset).
+    pub(crate) fn told(&self) -> FamilyStalls {
+        let reset = self.reset.lock();
+        self.counts().since(*reset)
+    }
+
+    /// What is told from here on begins at zero.
+    pub(crate) fn reset(&self) {
+        let mut reset = self.reset.lock();
+        *reset = self.counts();
+    }
+
+    /// The counts now, since the open.
     pub(crate) fn counts(&self) -> FamilyStalls {
         let get = Counters::get;
         FamilyStalls {
@@ -96,6 +111,24 @@ impl FamilyStalls {
     #[must_use]
     pub fn stops(&self) -> u64 {
         self.memtable_stops + self.level0_stops + self.pending_bytes_stops
+    }
+
+    /// What came since `earlier`.
+    fn since(self, earlier: Self) -> Self {
+        Self {
+            memtable_stops: self.memtable_stops.saturating_sub(earlier.memtable_stops),
+            memtable_delays: self.memtable_delays.saturating_sub(earlier.memtable_delays),
+            level0_stops: self.level0_stops.saturating_sub(earlier.level0_stops),
+            level0_delays: self.level0_delays.saturating_sub(earlier.level0_delays),
+            level0_stops_while_compacting: self
+                .level0_stops_while_compacting
+                .saturating_sub(earlier.level0_stops_while_compacting),
+            level0_delays_while_compacting: self
+                .level0_delays_while_compacting
+                .saturating_sub(earlier.level0_delays_while_compacting),
+            pending_bytes_stops: self.pending_bytes_stops.saturating_sub(earlier.pending_bytes_stops),
+            pending_bytes_delays: self.pending_bytes_delays.saturating_sub(earlier.pending_bytes_delays),
+        }
     }
 
     /// As the map that RocksDB's `cf-write-stall-stats` is.
@@ -180,9 +213,9 @@ pub(crate) fn memory_stops(counters: &Counters) -> u64 {
     Counters::get(&counters.memory_stalls)
 }
 
-/// The counts of the database.
-pub(crate) fn database_map(counters: &Counters) -> BTreeMap<String, String> {
-    BTreeMap::from([("write-buffer-manager-limit-stops".to_owned(), memory_stops(counters).to_string())])
+/// The counts of the database as the map that RocksDB's `db-write-stall-stats` is.
+pub(crate) fn database_map(memory_stops: u64) -> BTreeMap<String, String> {
+    BTreeMap::from([("write-buffer-manager-limit-stops".to_owned(), memory_stops.to_string())])
 }
 
 /// A map of counts in one line.

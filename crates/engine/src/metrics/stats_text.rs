@@ -1,9 +1,10 @@
-//! `cfstats` and `dbstats`, in RocksDB's form.
+//! `cfstats` and `dbstats`, in RocksDB's form: as texts and as maps.
 
 use super::cache::kilobytes;
 use super::counters::WriteMetrics;
 use super::levels::{FamilyJobs, JobMetrics, ratio};
 use super::report::LevelMetrics;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 const GIB: f64 = 1_073_741_824.0;
@@ -65,39 +66,132 @@ fn human_number(number: u64) -> String {
     }
 }
 
-/// The zeros stand for what is not counted: bytes before compression, processor time, blobs read. `ingested`: what the
-/// bytes written are compared with. `seconds`: those that the rates are of.
-fn write_row(out: &mut String, name: &str, level: LevelRow, counts: JobMetrics, ingested: u64, seconds: f64) {
-    let read = counts.read_bytes();
+/// The names of the columns in maps.
+const NAMES: [&str; 22] = [
+    "NumFiles",
+    "CompactedFiles",
+    "SizeBytes",
+    "Score",
+    "ReadGB",
+    "RnGB",
+    "Rnp1GB",
+    "WriteGB",
+    "WPreCompGB",
+    "WnewGB",
+    "MovedGB",
+    "WriteAmp",
+    "ReadMBps",
+    "WriteMBps",
+    "CompSec",
+    "CompMergeCPU",
+    "CompCount",
+    "AvgSec",
+    "KeyIn",
+    "KeyDrop",
+    "RblobGB",
+    "WblobGB",
+];
+
+/// What a row has, by column. `ingested`: what the bytes written are compared with. `seconds`: those that the rates are
+/// of.
+fn columns(level: LevelRow, counts: JobMetrics, ingested: u64, seconds: f64) -> [f64; NAMES.len()] {
     let own_seconds = counts.us as f64 / 1e6;
     let new = counts.written_bytes as f64 - counts.read_there_bytes as f64;
-    let _ = writeln!(
-        out,
-        "{name:>4} {:>6}/{:<3} {:>10} {:>5.1} {:>8.1} {:>7.1} {:>8.1} {:>9.1} {:>9.1} {:>8.1} {:>9.1} {:>5.1} {:>8.1} \
-         {:>8.1} {:>9.2} {:>17.2} {:>9} {:>8.3} {:>7} {:>6} {:>9.1} {:>9.1}",
-        level.files,
-        level.compacting,
-        kilobytes(level.size_bytes),
+    [
+        level.files as f64,
+        level.compacting as f64,
+        level.size_bytes as f64,
         level.score,
-        gib(read),
+        gib(counts.read_bytes()),
         gib(counts.read_above_bytes),
         gib(counts.read_there_bytes),
-        gib(counts.all_written_bytes()),
-        0.0,
+        gib(counts.written_bytes),
+        gib(counts.uncompressed_bytes),
         new / GIB,
         gib(counts.moved_bytes),
         counts.write_amplification(ingested),
-        ratio(read as f64 / MIB, seconds),
+        ratio(counts.read_bytes() as f64 / MIB, seconds),
         ratio(counts.all_written_bytes() as f64 / MIB, seconds),
         own_seconds,
-        0.0,
-        counts.jobs,
+        counts.cpu_us as f64 / 1e6,
+        counts.jobs as f64,
         ratio(own_seconds, counts.jobs as f64),
-        human_number(counts.entries),
-        human_number(counts.dropped),
-        0.0,
+        counts.entries as f64,
+        counts.dropped as f64,
+        gib(counts.blob_read_bytes),
         gib(counts.blob_written_bytes),
+    ]
+}
+
+fn write_row(out: &mut String, name: &str, columns: [f64; NAMES.len()]) {
+    let [
+        files,
+        compacting,
+        size,
+        score,
+        read,
+        above,
+        there,
+        written,
+        uncompressed,
+        new,
+        moved,
+        amplification,
+        read_rate,
+        write_rate,
+        seconds,
+        cpu_seconds,
+        jobs,
+        seconds_each,
+        entries,
+        dropped,
+        blobs_read,
+        blobs_written,
+    ] = columns;
+    let (size, entries) = (kilobytes(size as u64), human_number(entries as u64));
+    let dropped = human_number(dropped as u64);
+    let _ = writeln!(
+        out,
+        "{name:>4} {files:>6}/{compacting:<3} {size:>10} {score:>5.1} {read:>8.1} {above:>7.1} {there:>8.1} \
+         {written:>9.1} {uncompressed:>9.1} {new:>8.1} {moved:>9.1} {amplification:>5.1} {read_rate:>8.1} \
+         {write_rate:>8.1} {seconds:>9.2} {cpu_seconds:>17.2} {jobs:>9} {seconds_each:>8.3} {entries:>7} {dropped:>6} \
+         {blobs_read:>9.1} {blobs_written:>9.1}",
     );
+}
+
+fn seconds(counts: JobMetrics) -> f64 {
+    counts.us as f64 / 1e6
+}
+
+/// The rows of levels that have something to tell, and that of their sum, by name.
+fn level_rows(rows: &[LevelRow], jobs: &FamilyJobs) -> Vec<(String, [f64; NAMES.len()])> {
+    let mut named = Vec::new();
+    for (level, row) in rows.iter().enumerate() {
+        let counts = jobs.levels.get(level).copied().unwrap_or_default();
+        if row.files > 0 || counts != JobMetrics::default() {
+            named.push((format!("L{level}"), columns(*row, counts, jobs.bytes_into(level), seconds(counts))));
+        }
+    }
+    let sum = rows.iter().fold(LevelRow::default(), |sum, row| LevelRow {
+        files: sum.files + row.files,
+        compacting: sum.compacting + row.compacting,
+        size_bytes: sum.size_bytes + row.size_bytes,
+        score: 0.0,
+    });
+    let all = jobs.all();
+    named.push(("Sum".to_owned(), columns(sum, all, jobs.ingested_bytes(), seconds(all))));
+    named
+}
+
+/// The map form of `cfstats` without stalls.
+pub(crate) fn family_map(rows: &[LevelRow], jobs: &FamilyJobs) -> BTreeMap<String, String> {
+    let mut map = BTreeMap::new();
+    for (row, columns) in level_rows(rows, jobs) {
+        for (name, value) in NAMES.into_iter().zip(columns) {
+            map.insert(format!("compaction.{row}.{name}"), format!("{value:.6}"));
+        }
+    }
+    map
 }
 
 fn write_head(out: &mut String, name: &str, first: &str) {
@@ -108,34 +202,19 @@ fn write_head(out: &mut String, name: &str, first: &str) {
 /// The text of `cfstats` without histograms.
 pub(crate) fn family(stats: &FamilyStats<'_>) -> String {
     let mut out = String::new();
-    let ingested = FamilyJobs::ingested_bytes;
-    let seconds = |counts: JobMetrics| counts.us as f64 / 1e6;
     write_head(&mut out, stats.name, "Level");
-    let counts_of = |level: usize| stats.jobs.levels.get(level).copied().unwrap_or_default();
-    for (level, row) in stats.rows.iter().enumerate() {
-        let counts = counts_of(level);
-        if row.files == 0 && counts == JobMetrics::default() {
-            continue;
-        }
-        let from = stats.jobs.bytes_into(level);
-        write_row(&mut out, &format!("L{level}"), *row, counts, from, seconds(counts));
+    for (name, columns) in level_rows(&stats.rows, &stats.jobs) {
+        write_row(&mut out, &name, columns);
     }
-    let sum = stats.rows.iter().fold(LevelRow::default(), |sum, row| LevelRow {
-        files: sum.files + row.files,
-        compacting: sum.compacting + row.compacting,
-        size_bytes: sum.size_bytes + row.size_bytes,
-        score: 0.0,
-    });
     let all = stats.jobs.all();
-    write_row(&mut out, "Sum", sum, all, ingested(&stats.jobs), seconds(all));
     let interval = all.since(stats.before.all());
-    let ingested_since = ingested(&stats.jobs).saturating_sub(ingested(&stats.before));
-    write_row(&mut out, "Int", LevelRow::default(), interval, ingested_since, seconds(interval));
+    let ingested_since = stats.jobs.ingested_bytes().saturating_sub(stats.before.ingested_bytes());
+    write_row(&mut out, "Int", columns(LevelRow::default(), interval, ingested_since, seconds(interval)));
     write_head(&mut out, stats.name, "Priority");
     let by_priority = [("Low", stats.jobs.compactions), ("High", stats.jobs.flushes), ("User", stats.jobs.ingestions)];
     for (name, counts) in by_priority {
         if counts.jobs > 0 {
-            write_row(&mut out, name, LevelRow::default(), counts, 0, seconds(counts));
+            write_row(&mut out, name, columns(LevelRow::default(), counts, 0, seconds(counts)));
         }
     }
     let used = stats.blob_bytes.saturating_sub(stats.blob_garbage_bytes);
@@ -232,6 +311,23 @@ pub(crate) fn database(
     out
 }
 
+/// The map form of `dbstats` without stalls.
+pub(crate) fn database_map(writes: WriteMetrics, uptime_us: u64) -> BTreeMap<String, String> {
+    let numbers = [
+        ("db.wal_bytes_written", writes.wal_bytes),
+        ("db.wal_syncs", writes.wal_syncs),
+        ("db.user_bytes_written", writes.bytes),
+        ("db.user_keys_written", writes.keys),
+        ("db.user_writes_by_other", writes.batches.saturating_sub(writes.groups)),
+        ("db.user_writes_by_self", writes.groups),
+        ("db.user_writes_with_wal", writes.logged_batches()),
+        ("db.user_write_stall_micros", writes.stall_us),
+    ];
+    let mut map: BTreeMap<_, _> = numbers.map(|(name, number)| (name.to_owned(), number.to_string())).into();
+    map.insert("db.uptime".to_owned(), format!("{:.6}", uptime_us as f64 / 1e6));
+    map
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -242,7 +338,7 @@ mod tests {
         let mut out = String::new();
         let level = LevelRow { files: 1, compacting: 0, size_bytes: 11_368, score: 0.2 };
         let counts = JobMetrics { jobs: 1, written_bytes: 11_484, entries: 1000, us: 1957, ..JobMetrics::default() };
-        write_row(&mut out, "L0", level, counts, 11_484, 1957.0 / 1e6);
+        write_row(&mut out, "L0", columns(level, counts, 11_484, 1957.0 / 1e6));
         let expected = "  L0      1/0     11.10 KB   0.2      0.0     0.0      0.0       0.0       0.0      0.0       0.0   \
                         1.0      0.0      5.6      0.00              0.00         1    0.002    1000      0       0.0       \
                         0.0\n";

@@ -100,12 +100,18 @@ impl ReadStats {
         Arc::clone(self.latencies.lock().entry(level).or_default())
     }
 
-    /// Microseconds of reads of files by level (-1: unknown), while the database has statistics.
+    /// Microseconds of reads of files by level (-1: unknown), while the database has statistics, since the last
+    /// [`reset_latencies`](Self::reset_latencies).
     #[must_use]
     pub fn latencies(&self) -> BTreeMap<i32, HistogramData> {
         let latencies = self.latencies.lock();
         let with_values = latencies.iter().map(|(level, histogram)| (*level, histogram.data()));
         with_values.filter(|(_, data)| data.count() > 0).collect()
+    }
+
+    /// Times of reads count from zero again. The counts by which tables adapt themselves stay.
+    pub fn reset_latencies(&self) {
+        self.latencies.lock().values().for_each(|histogram| histogram.reset());
     }
 
     pub(crate) fn clock(&self) -> &dyn Clock {

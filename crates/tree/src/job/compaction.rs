@@ -10,6 +10,7 @@ use super::outputs::TableOutput;
 use super::parts::{KeyPart, parts_of};
 use super::plan::OutputPlan;
 use super::preserved_times::PreservedTimes;
+use super::read_blobs::CountedBlobs;
 use super::streams::{Streams, Written};
 use super::verify::verify;
 use super::{
@@ -35,7 +36,7 @@ use ferrock_table::options::TableFactory;
 use ferrock_table::{FailedCollector, StoredBlocks, Table, TableReadOptions};
 use ferrock_vfs::{IoActivity, IoPriority, thread_cpu_ns};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// With more tables than these read at the same time, each reads less ahead.
@@ -118,6 +119,7 @@ impl CompactionJob<'_> {
             base_level: choice.version.base_level(),
             is_bottommost: choice.is_bottommost,
             oldest_ancestor_time: choice.oldest_ancestor_time_within(&BoundaryRange::default()),
+            oldest_key_time: 0,
             choice: Some(choice),
             newest_key_time: choice.input_files().map(|(_, file)| file.newest_key_time_secs()).max().unwrap_or(0),
             compression: choice.compression,
@@ -207,7 +209,8 @@ impl CompactionJob<'_> {
             is_bottommost: choice.is_bottommost,
             keys: choice.version.key_not_beyond_level(choice.output_level, choice.is_bottommost),
         };
-        let options = match self.iterator_options(plan, part) {
+        let blob_read_bytes = Arc::new(AtomicU64::new(0));
+        let options = match self.iterator_options(plan, part, &blob_read_bytes) {
             Ok(options) => options,
             Err(error) => return PartOutput::failed(error),
         };
@@ -215,7 +218,7 @@ impl CompactionJob<'_> {
         input.seek_to_first();
         let TombstoneFates { surviving, obsolete } = input.tombstone_fates();
         let surviving = part.clip(family.comparator.user(), surviving);
-        let Written { result, is_out_of_limits, output } = match &choice.proximal {
+        let Written { result, is_out_of_limits, mut output } = match &choice.proximal {
             Some(proximal) => {
                 let streams = Streams { env, plan, factory, proximal };
                 streams.write(&mut input, surviving, self.splitter(factory), self.proximal_splitter(factory))
@@ -224,6 +227,7 @@ impl CompactionJob<'_> {
                 output.write_all(&mut input, self.splitter(factory))
             }),
         };
+        output.blob_read_bytes += blob_read_bytes.load(Ordering::Relaxed);
         PartOutput {
             result,
             is_out_of_limits,
@@ -235,7 +239,12 @@ impl CompactionJob<'_> {
     }
 
     /// Those of one part, which has a filter of its own if a factory makes them.
-    fn iterator_options(&self, plan: &OutputPlan<'_>, part: &KeyPart) -> Result<CompactionIteratorOptions> {
+    fn iterator_options(
+        &self,
+        plan: &OutputPlan<'_>,
+        part: &KeyPart,
+        blob_read_bytes: &Arc<AtomicU64>,
+    ) -> Result<CompactionIteratorOptions> {
         let (family, choice) = (&self.context.family, self.choice);
         let filter_context = FilterContext {
             is_bottommost: choice.is_bottommost,
@@ -247,7 +256,9 @@ impl CompactionJob<'_> {
         Ok(CompactionIteratorOptions {
             stripes: SnapshotStripes::new(self.context.snapshots.clone()),
             merge_operator: counted_merges(family.options.merge_operator.as_ref(), family.table_cache.statistics()),
-            blobs: self.context.blobs.clone().map(|blobs| -> Arc<dyn FetchBlob> { blobs }),
+            blobs: self.context.blobs.clone().map(|blobs| -> Arc<dyn FetchBlob> {
+                Arc::new(CountedBlobs { blobs, read_bytes: Arc::clone(blob_read_bytes) })
+            }),
             compaction_filter: filter_of(
                 family,
                 TableFileCreationReason::Compaction,

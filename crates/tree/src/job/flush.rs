@@ -19,7 +19,7 @@ use ferrock_base::compaction_filter::{FilterContext, TableFileCreationReason};
 use ferrock_format::compression::CompressionType;
 use ferrock_memtable::MemTable;
 use ferrock_table::options::TableFactory;
-use ferrock_vfs::IoPriority;
+use ferrock_vfs::{IoPriority, thread_cpu_ns};
 use std::sync::Arc;
 
 /// Memtables to be flushed.
@@ -40,7 +40,12 @@ impl FlushJob<'_> {
     /// Of the file system; `Corruption` when the table does not hold what the memtables hold; the error with which
     /// `env` stopped the job. No file is left.
     pub fn run(&self, env: &dyn JobEnv) -> Result<JobOutput> {
-        write_tables(&self.context.family, env, |factory, is_out_of_limits| self.write(env, factory, is_out_of_limits))
+        let start_ns = thread_cpu_ns();
+        let mut output = write_tables(&self.context.family, env, |factory, is_out_of_limits| {
+            self.write(env, factory, is_out_of_limits)
+        })?;
+        output.stats.cpu_us = thread_cpu_ns().saturating_sub(start_ns) / 1000;
+        Ok(output)
     }
 
     fn write(&self, env: &dyn JobEnv, factory: &TableFactory, is_out_of_limits: &mut bool) -> Result<JobOutput> {
@@ -56,6 +61,12 @@ impl FlushJob<'_> {
             compression: (!family.options.compresses_flushes()).then_some(CompressionType::NoCompression),
             chosen_temperature: None,
             oldest_ancestor_time: now,
+            oldest_key_time: self
+                .memtables
+                .iter()
+                .filter_map(|memtable| memtable.first_written_secs())
+                .min()
+                .unwrap_or(now),
             choice: None,
             newest_key_time: now,
             times: PreservedTimes::of_flush(self.context),

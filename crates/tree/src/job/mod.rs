@@ -24,6 +24,7 @@ mod outputs;
 mod parts;
 mod plan;
 mod preserved_times;
+mod read_blobs;
 pub mod remote;
 mod streams;
 #[cfg(test)]
@@ -43,6 +44,7 @@ use ferrock_base::clock::Clock;
 use ferrock_base::{Error, FileNumber, InternalComparator, Result, SequenceNumber};
 use ferrock_format::file_name;
 use ferrock_format::properties::TableProperties;
+use ferrock_format::trailer::BLOCK_TRAILER_SIZE;
 use ferrock_format::version_edit::{BlobFileAddition, BlobFileGarbage, NewFile};
 use ferrock_options::{ColumnFamilyOptions, CompactionJobStats, DbOptions};
 use ferrock_table::adaptive::HashIndexChoice;
@@ -280,6 +282,8 @@ pub struct JobOutput {
     pub blobs_read: BlobFlow,
     /// Values that went from old blob files into new ones, or into tables.
     pub collected: CollectedValues,
+    /// Bytes of the records of blob files that a compaction read: for filters, for merges, and to collect them.
+    pub blob_read_bytes: u64,
     /// Records of blob files that no output refers to any more.
     pub garbage: Vec<BlobFileGarbage>,
     /// What a compaction read.
@@ -294,7 +298,7 @@ pub struct JobOutput {
     pub copied: CopiedBlocks,
     /// Properties of the tables that were written by this process.
     pub properties: BTreeMap<FileNumber, Arc<TableProperties>>,
-    /// What a compaction read and wrote, of all that its parts know.
+    /// What a compaction read and wrote, of all that its parts know; of a flush the time of the processor.
     pub stats: CompactionJobStats,
     /// Of the tables whose entries are read again before they are installed.
     digests: BTreeMap<FileNumber, EntriesDigest>,
@@ -310,6 +314,7 @@ impl JobOutput {
         self.copied.absorb(next.copied);
         self.collected.values += next.collected.values;
         self.collected.bytes += next.collected.bytes;
+        self.blob_read_bytes += next.blob_read_bytes;
         self.properties.extend(next.properties);
         self.digests.extend(next.digests);
     }
@@ -318,6 +323,20 @@ impl JobOutput {
     #[must_use]
     pub fn size_bytes(&self) -> u64 {
         self.files.iter().map(|file| file.size_bytes).sum::<u64>() + self.blob_size_bytes()
+    }
+
+    /// Bytes of the tables as they would be had no data block been compressed. A table of which no such number is known,
+    /// as of one that another process wrote, counts as it is.
+    #[must_use]
+    pub fn uncompressed_table_bytes(&self) -> u64 {
+        let of = |file: &NewFile| match self.properties.get(&file.number) {
+            Some(table) if table.uncompressed_data_size > 0 => {
+                let data = table.uncompressed_data_size + table.num_data_blocks * BLOCK_TRAILER_SIZE as u64;
+                file.size_bytes.saturating_sub(table.data_size).saturating_add(data)
+            }
+            _ => file.size_bytes,
+        };
+        self.files.iter().map(of).fold(0, u64::saturating_add)
     }
 
     /// Bytes of the blob files.

@@ -320,6 +320,7 @@ impl<'a> TableOutput<'a> {
         params.column_family_name = to_bytes(&family.name).into_owned();
         params.filter_level = if plan.is_flush() { -1 } else { i32::try_from(plan.level).unwrap_or(i32::MAX) };
         params.creation_time = plan.oldest_ancestor_time;
+        params.oldest_key_time = plan.oldest_key_time;
         params.newest_key_time = plan.newest_key_time;
         params.file_creation_time = context.clock.unix_seconds();
         params.db_id = context.db_id.clone();

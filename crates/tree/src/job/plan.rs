@@ -31,6 +31,8 @@ pub(super) struct OutputPlan<'a> {
     pub(super) compression: Option<CompressionType>,
     /// Unix seconds of the oldest data; 0 = unknown.
     pub(super) oldest_ancestor_time: u64,
+    /// Unix seconds when the oldest key of memtables was written; 0 = unknown, as of every compaction.
+    pub(super) oldest_key_time: u64,
     /// The compaction, if it is one.
     pub(super) choice: Option<&'a CompactionChoice>,
     /// Unix seconds when the newest data was there; 0 = unknown.

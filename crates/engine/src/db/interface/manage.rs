@@ -1,19 +1,16 @@
-//! Managing an open database: families, options, flushes and compactions, properties.
+//! Managing an open database: families, options, flushes and compactions.
 
 use super::Db;
 use crate::column_family::ColumnFamily;
 use crate::db::{
-    LiveFile, UserKeyRange, background, families, flush, in_memory, live_file, manual, manual_files, metrics,
-    properties, resume,
+    LiveFile, UserKeyRange, background, families, flush, in_memory, live_file, manual, manual_files, resume,
 };
 use crate::jobs::StoppedBy;
-use crate::metrics::Metrics;
 use crate::options::{ColumnFamilyOptions, CompactRangeOptions, FlushOptions, WaitForCompactOptions};
 use ferrock_base::byte_text::canonical;
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_options::FlushReason;
 use ferrock_table::{DataBlockHistogram, Table};
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -406,79 +403,5 @@ impl Db {
     /// those of a flush.
     pub fn save_to(&self, directory: impl AsRef<Path>) -> Result<()> {
         in_memory::save(self.core(), directory.as_ref())
-    }
-
-    /// All numbers of the database, its families and levels as one typed value: for dashboards, and for a program that
-    /// looks after itself. It works on a database that is open for reading, takes no lock that writers need for longer
-    /// than a look, and its cost grows with the number of tables.
-    ///
-    /// The crate `ferrock` makes a page of it that Prometheus reads: `ferrock::metrics::prometheus`.
-    ///
-    /// ```
-    /// # extern crate ferrock_engine as ferrock;
-    /// # let directory = tempfile::tempdir().unwrap();
-    /// # let mut options = ferrock::DbOptions::default();
-    /// # options.create_if_missing = true;
-    /// # let db = ferrock::Db::open(directory.path(), options)?;
-    /// db.put(b"key", b"value")?;
-    /// db.flush()?;
-    /// let metrics = db.metrics();
-    /// assert_eq!((metrics.writes.batches, metrics.background.totals.flushes), (1, 1));
-    /// let family = metrics.family("default").expect("every database has it");
-    /// assert_eq!((family.levels[0].files, family.sorted_runs(), family.write_amplification()), (1, 1, 1.0));
-    /// # Ok::<(), ferrock::Error>(())
-    /// ```
-    #[must_use]
-    pub fn metrics(&self) -> Metrics {
-        metrics::metrics(self.core())
-    }
-
-    /// The value of a property of the default family; `None` when no property has that name.
-    ///
-    /// ```
-    /// # extern crate ferrock_engine as ferrock;
-    /// # let directory = tempfile::tempdir().unwrap();
-    /// # let mut options = ferrock::DbOptions::default();
-    /// # options.create_if_missing = true;
-    /// # let db = ferrock::Db::open(directory.path(), options)?;
-    /// db.put(b"key", b"value")?;
-    /// db.flush()?;
-    /// assert_eq!(db.property("rocksdb.num-files-at-level0").as_deref(), Some("1"));
-    /// assert!(db.property("rocksdb.no-such-property").is_none());
-    /// # Ok::<(), ferrock::Error>(())
-    /// ```
-    #[must_use]
-    pub fn property(&self, name: &str) -> Option<String> {
-        properties::property(self.core(), &self.core().default_family().ok()?, name)
-    }
-
-    /// The value of a property of a family.
-    #[must_use]
-    pub fn property_cf(&self, family: &ColumnFamily, name: &str) -> Option<String> {
-        properties::property(self.core(), &family.data, name)
-    }
-
-    /// The value of a property that is a number.
-    #[must_use]
-    pub fn int_property(&self, name: &str) -> Option<u64> {
-        properties::int_property(self.core(), &self.core().default_family().ok()?, name)
-    }
-
-    /// The value of a property of a family that is a number.
-    #[must_use]
-    pub fn int_property_cf(&self, family: &ColumnFamily, name: &str) -> Option<u64> {
-        properties::int_property(self.core(), &family.data, name)
-    }
-
-    /// The value of a property of the default family that is a map; `None` when no map has that name.
-    #[must_use]
-    pub fn map_property(&self, name: &str) -> Option<BTreeMap<String, String>> {
-        properties::map_property(self.core(), &self.core().default_family().ok()?, name)
-    }
-
-    /// The value of a property of a family that is a map.
-    #[must_use]
-    pub fn map_property_cf(&self, family: &ColumnFamily, name: &str) -> Option<BTreeMap<String, String>> {
-        properties::map_property(self.core(), &family.data, name)
     }
 }

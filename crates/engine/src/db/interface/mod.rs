@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! mod.rs    opening, closing, destroying     write.rs   batches, single entries, the log
-//! read.rs   keys, ranges, snapshots, futures  manage.rs  families, options, jobs, properties
+//! read.rs   keys, ranges, snapshots, futures  manage.rs  families, options, jobs
+//! properties.rs what it tells
 //! compactions.rs compactions of files, pauses, aborts, waiting       logs.rs files of the log, and what they hold
 //! copying.rs what a copy of a running database needs  ingest.rs  files from outside
 //! tracing.rs what the database is asked, written down
@@ -24,6 +25,7 @@ mod followers;
 mod ingest;
 mod logs;
 mod manage;
+mod properties;
 mod read;
 mod tracing;
 mod write;

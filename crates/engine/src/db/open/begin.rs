@@ -31,6 +31,11 @@ fn recover_logs(core: &DbCore, recovery: &LogRecovery<'_>, logs: Vec<OpenLog>, j
     // Damaged logs are not kept: see recovery.rs. Nor are logs without an entry that is not in a table, or as many
     // as make the next open slow: each open adds one, and only a flush lets them go.
     let has_entries = core.families.load().iter().any(|data| !data.memtable.load().is_empty());
+    for memtable in core.families.load().iter().map(|data| data.memtable.load()).filter(|memtable| !memtable.is_empty())
+    {
+        // A log does not tell when its entries were written.
+        memtable.note_written(|| core.env.clock.unix_seconds());
+    }
     let keeps_memtables = edits.is_empty()
         && has_entries
         && recovered.logs.len() < MAX_LIVE_LOGS

@@ -16,6 +16,7 @@
 
 use super::TableOutput;
 use crate::blob::{BlobValue, FetchBlob};
+use crate::job::read_blobs::record_bytes;
 use ferrock_base::internal_key::{append_internal_key, sequence, trailer, user_key};
 use ferrock_base::{Error, Result, ValueType};
 use ferrock_format::blob_index::{BlobIndex, BlobReference};
@@ -143,6 +144,7 @@ impl TableOutput<'_> {
         if let BlobIndex::Reference { reference, .. } = BlobIndex::decode(index)? {
             self.output.collected.values += 1;
             self.output.collected.bytes += reference.size_bytes;
+            self.output.blob_read_bytes += record_bytes(user_key, index)?;
         }
         Ok(value)
     }
