@@ -328,3 +328,43 @@ impl LevelCounts {
         is_first
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(jobs: u64) -> JobMetrics {
+        JobMetrics { jobs, written_bytes: 100 * jobs, ..JobMetrics::default() }
+    }
+
+    #[test]
+    fn what_is_told_begins_at_the_reset_and_intervals_at_what_was_told() {
+        let counts = LevelCounts::default();
+        counts.jobs.lock().add(2, written(3));
+        let first = counts.tell(10);
+        assert_eq!((first.told_us, first.jobs.levels[2], first.before.levels.len()), (None, written(3), 0));
+        counts.jobs.lock().add(2, written(1));
+        let second = counts.tell(20);
+        assert_eq!(
+            (second.told_us, second.jobs.levels[2], second.before.levels[2]),
+            (Some(10), written(4), written(3))
+        );
+        counts.reset(30);
+        counts.jobs.lock().add(3, written(7));
+        assert_eq!(counts.told().levels[2..], [written(0), written(7)]);
+        assert_eq!(counts.now().levels[2..], [written(4), written(7)], "the metrics go on");
+        let third = counts.tell(40);
+        assert_eq!(third.told_us, Some(30));
+        assert_eq!((third.jobs.levels[3], third.before.levels[2]), (written(7), written(0)));
+    }
+
+    #[test]
+    fn a_quiet_family_is_dumped_once_more_and_every_eighth_time() {
+        let counts = LevelCounts::default();
+        let activity = |jobs| Activity { jobs: written(jobs), stalls: 0, reads: 0 };
+        assert!(counts.begin_dump(activity(0)), "the first one");
+        let dumps: Vec<usize> = (1..=18).filter(|_| counts.begin_dump(activity(0))).collect();
+        assert_eq!(dumps, [1, 9, 17]);
+        assert!(counts.begin_dump(activity(1)) && counts.begin_dump(activity(1)) && !counts.begin_dump(activity(1)));
+    }
+}
