@@ -100,9 +100,10 @@ pub use ferrock_statistics as statistics;
 /// ```
 pub use ferrock_vfs::{IoMetric, IoStatsContext};
 
-/// For the measuring tools in `examples/`. No part of the interface.
+/// For the measuring tools in `examples/` and the crates beside this one. No part of the interface.
 #[doc(hidden)]
 pub mod internals {
+    pub use crate::db::{LogSurvey, survey_logs};
     pub use ferrock_tree::version::measuring::{build_file_index, follow_bridge};
     pub use ferrock_tree::version::{FileMetadata, Version, VersionBuilder};
 }

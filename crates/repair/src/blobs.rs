@@ -30,6 +30,8 @@ pub(crate) struct BlobFacts {
     pub(crate) needs_header: bool,
     /// The footer is damaged or missing.
     pub(crate) needs_footer: bool,
+    /// It is another file than the one that was recorded.
+    pub(crate) is_foreign: bool,
     /// Where the last intact record ends.
     pub(crate) records_end: u64,
 }
@@ -121,6 +123,11 @@ impl BlobFacts {
     /// Bytes of intact records.
     pub(crate) fn bytes(&self) -> u64 {
         self.records.values().map(|(_, size, _)| size).sum()
+    }
+
+    /// False when no read of the database finds a record, intact or not.
+    pub(crate) fn opens(&self) -> bool {
+        self.header.is_some() && !(self.needs_header || self.needs_footer || self.is_foreign)
     }
 
     /// True when a file that a family refers to has to be written anew.

@@ -9,20 +9,24 @@
 //! found out from their keys.
 
 use crate::blobs::BlobFacts;
+use crate::counter::Counter;
 use crate::facts::{Facts, FamilyFacts, SALVAGED_FROM, TableFacts, is_broken};
 use crate::logs::{self, LogEntry};
 use crate::manifest::{Family, Manifest, Tree};
+use crate::remedies::{Losses, TableLoss};
 use crate::report::{FileReport, Finding, KeyRange, Problem, Report, Use, file_report, missing_report};
 use crate::subject::{Present, Subject};
-use crate::tables::{self, Reach, Span, Visitor};
-use crate::{remedies, small_files};
-use ferrock_base::{Error, FileNumber, InternalComparator, ParsedInternalKey, Result};
+use crate::tables::{self, Span};
+use crate::{remedies, small_files, states};
+use ferrock_base::internal_key::user_key;
+use ferrock_base::{FileNumber, InternalComparator, Result};
+use ferrock_engine::internals::LogSurvey;
 use ferrock_engine::{ColumnFamilyDescriptor, ColumnFamilyOptions, DbOptions};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::properties::TableProperties;
 use ferrock_format::version_edit::NewFile;
 use ferrock_tree::blob::for_each_reference;
-use ferrock_vfs::{FileSystem, IoActivity};
+use ferrock_vfs::FileSystem;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -118,13 +122,9 @@ struct Examiner<'a> {
     progress: Option<&'a mut dyn FnMut(ExaminationProgress)>,
     done: ExaminationProgress,
     files: Vec<FileReport>,
-    lost: Vec<KeyRange>,
-    lost_in_logs: Vec<KeyRange>,
-    entries_lost: u64,
+    losses: Losses,
     /// Blob files that entries refer to in vain.
     broken_blobs: BTreeSet<FileNumber>,
-    /// Tables that are not there, and of which a damaged MANIFEST does not tell whether they have to be.
-    unsure: u64,
 }
 
 impl<'a> Examiner<'a> {
@@ -133,17 +133,7 @@ impl<'a> Examiner<'a> {
         progress: Option<&'a mut dyn FnMut(ExaminationProgress)>,
         done: ExaminationProgress,
     ) -> Self {
-        Self {
-            subject,
-            progress,
-            done,
-            files: Vec::new(),
-            lost: Vec::new(),
-            lost_in_logs: Vec::new(),
-            entries_lost: 0,
-            broken_blobs: BTreeSet::new(),
-            unsure: 0,
-        }
+        Self { subject, progress, done, files: Vec::new(), losses: Losses::default(), broken_blobs: BTreeSet::new() }
     }
 
     fn advance(&mut self, bytes: u64) {
@@ -168,6 +158,7 @@ impl<'a> Examiner<'a> {
             blobs,
             logs: Vec::new(),
             has_identity: small.has_identity,
+            manifest: small.chosen,
             unnamed_manifest: small.unnamed_manifest,
             report: small.report,
             subject: self.subject.clone(),
@@ -175,21 +166,13 @@ impl<'a> Examiner<'a> {
         let in_tables = facts.families.values().flat_map(|family| &family.tables);
         let largest = in_tables.filter_map(|table| table.span.sequences).map(|(_, largest)| largest).max();
         facts.last_sequence = facts.last_sequence.max(largest.unwrap_or_default());
-        let log_counts = self.examine_logs(&mut facts)?;
+        let newest = states::newest(&facts.subject);
+        self.examine_logs(&mut facts, newest.survey.as_ref().ok())?;
         self.tell_garbage(&facts.blobs);
         facts.report.families = facts.families.values().map(|facts| facts.family.name.clone()).collect();
         self.files.sort_by(|a, b| a.path.cmp(&b.path));
         facts.report.files = std::mem::take(&mut self.files);
-        let losses = remedies::Losses {
-            in_tables: self.lost,
-            in_logs: self.lost_in_logs,
-            entries_lost: self.entries_lost,
-            logs: log_counts,
-            unsure: self.unsure,
-            edits: manifest.edits,
-            complete_edits: manifest.complete_edits,
-        };
-        remedies::judge(&mut facts, losses);
+        remedies::judge(&mut facts, &self.losses, &newest)?;
         Ok(facts)
     }
 
@@ -224,6 +207,7 @@ impl<'a> Examiner<'a> {
                         facts.bytes()
                     );
                     facts.findings.push(Finding::new(Problem::Foreign, what));
+                    facts.is_foreign = true;
                 }
             }
             let used = self.use_of(family.is_some(), is_trusted);
@@ -299,10 +283,10 @@ impl<'a> Examiner<'a> {
                 let mut report = missing_report(path, FileKind::Table, *number);
                 (report.family, report.level) = (Some(name.to_owned()), Some(table.level));
                 self.files.push(report);
-                self.lost.push(remedies::range_of(name, table));
+                self.losses.tables.insert(*number, TableLoss::of_all(remedies::range_of(name, table)));
             } else {
                 // What the MANIFEST says behind its damage may have removed it.
-                self.unsure += 1;
+                self.losses.unsure += 1;
             }
         }
         for facts in families.values_mut() {
@@ -373,39 +357,37 @@ impl<'a> Examiner<'a> {
         }
         let Some(family) = families.get_mut(&id) else { return Ok(()) };
         report.family = Some(family.family.name.clone());
-        let mut counter = Counter::new(&family.order, blobs);
-        tables::visit(&table, &mut counter)?;
-        let tombstones = tables::tombstones(&table);
-        let points = counter.span.entries;
-        counter.span.add_tombstones(&family.order, &tombstones);
-        if let Err(error) = table.verify_checksums(0, IoActivity::Unknown)
-            && counter.findings.is_empty()
-            && report.findings.is_empty()
-        {
-            report.findings.push(Finding::of(&error));
-            is_damaged = true;
-        }
+        let mut counter = Counter::read(&table, &family.order, blobs)?;
         let name = family.family.name.clone();
         self.broken_blobs.append(&mut counter.broken_blobs);
-        if let Some(broken) = counter.broken.keys.as_ref().map(|_| counter.broken.range(&name)) {
-            self.entries_lost += counter.broken.entries;
+        if counter.broken.entries > 0 {
             let what = format!("{} entries refer to blobs that are missing or damaged", counter.broken.entries);
             report.findings.push(Finding::new(Problem::BrokenReferences, what));
-            self.lost.push(broken);
-        }
-        for (from, to) in std::mem::take(&mut counter.ranges) {
-            self.lost.push(KeyRange { family: Some(name.clone()), from, to });
         }
         let expected = properties.num_entries.saturating_sub(properties.num_range_deletions);
-        let found = points + counter.broken.entries;
-        self.entries_lost += expected.saturating_sub(found);
+        let mut loss = TableLoss {
+            ranges: counter.lost(&name),
+            of_blobs: counter.without_blobs(&name),
+            whole: union_of(&family.order, &name, recorded_table, &counter.span),
+            entries: counter.broken.entries + expected.saturating_sub(counter.points),
+            hides_all: is_damaged,
+        };
         is_damaged |= !counter.findings.is_empty() || counter.broken.entries > 0;
         report.findings.append(&mut counter.findings);
+        if let Some(finding) = counter.beside.take() {
+            if !report.findings.contains(&finding) {
+                report.findings.push(finding);
+            }
+            (is_damaged, loss.hides_all) = (true, true);
+        }
         if let Some(table) = recorded_table.filter(|table| !counter.span.is_within(&family.order, table)) {
             let what = "its keys or sequence numbers are outside of those that are recorded";
             report.findings.push(Finding::new(Problem::WrongKeys, what));
             family.trusts_levels &= table.level == 0;
-            is_damaged = true;
+            (is_damaged, loss.hides_all) = (true, true);
+        }
+        if is_damaged || loss.of_blobs.is_some() {
+            self.losses.tables.insert(report.number, loss);
         }
         report.intact_entries = counter.span.entries;
         family.tables.push(TableFacts {
@@ -422,10 +404,11 @@ impl<'a> Examiner<'a> {
 
     /// Nothing of a table can be read.
     fn lose_table(&mut self, report: &FileReport, recorded: Option<&NewFile>) {
-        self.lost.push(match (recorded, &report.family) {
+        let whole = match (recorded, &report.family) {
             (Some(table), Some(family)) => remedies::range_of(family, table),
             _ => KeyRange { family: report.family.clone(), from: None, to: None },
-        });
+        };
+        self.losses.tables.insert(report.number, TableLoss::of_all(whole));
     }
 
     /// A repair that was interrupted has written the table, and the files that it was made of are there.
@@ -438,9 +421,9 @@ impl<'a> Examiner<'a> {
         })
     }
 
-    fn examine_logs(&mut self, facts: &mut Facts) -> Result<remedies::LogCounts> {
+    /// `survey`: what point-in-time recovery takes; `None`: nothing is known of that.
+    fn examine_logs(&mut self, facts: &mut Facts, survey: Option<&LogSurvey>) -> Result<()> {
         let first = if facts.is_trusted { facts.tree.first_needed_log() } else { FileNumber(0) };
-        let mut counts = remedies::LogCounts::default();
         let mut newest_before = None;
         let logs = self.subject.logs.clone();
         let last = logs.keys().next_back().copied();
@@ -456,15 +439,16 @@ impl<'a> Examiner<'a> {
                 self.advance(present.size_bytes);
                 continue;
             }
-            let mut has_stopped = counts.is_stopped;
-            let (mut kept, mut broken) = (0, 0);
+            let mut broken = 0;
+            let losses = &mut self.losses.logs;
             let read = logs::read(&*self.subject.files, &present.path, *number, &mut |entry: LogEntry<'_>| {
-                if !facts.counts(*number, entry.family) {
-                    counts.unknown += u64::from(
-                        !facts.tree.dropped.contains(&entry.family) && !facts.families.contains_key(&entry.family),
-                    );
+                let Some(family) = facts.families.get(&entry.family).filter(|_| facts.counts(*number, entry.family))
+                else {
+                    let is_known =
+                        facts.tree.dropped.contains(&entry.family) || facts.families.contains_key(&entry.family);
+                    losses.unknown += u64::from(!is_known);
                     return Ok(());
-                }
+                };
                 if is_broken(&facts.blobs, entry.value_type, entry.key, entry.value) {
                     let named = &mut self.broken_blobs;
                     // What cannot be decoded names no file.
@@ -475,18 +459,15 @@ impl<'a> Examiner<'a> {
                     broken += 1;
                     return Ok(());
                 }
-                kept += 1;
-                counts.behind_damage += u64::from(entry.is_behind_damage || has_stopped);
+                let is_taken = survey.is_some_and(|survey| survey.has(*number, entry.sequence));
+                losses.note(family, &entry, is_taken);
                 Ok(())
             })?;
-            has_stopped |=
-                read.findings.iter().any(|finding| finding.problem != Problem::TornEnd || Some(*number) != last);
-            counts.is_stopped = has_stopped;
             report.findings = read.findings;
             if broken > 0 {
                 let what = format!("{broken} entries refer to blobs that are missing or damaged");
                 report.findings.push(Finding::new(Problem::BrokenReferences, what));
-                self.entries_lost += broken;
+                losses.broken += broken;
             }
             if report.findings.iter().any(|finding| finding.problem == Problem::TornEnd) && Some(*number) != last {
                 let what = "the log ends inside a record, and another log follows it";
@@ -504,34 +485,27 @@ impl<'a> Examiner<'a> {
                 facts.last_sequence = facts.last_sequence.max(newest);
             }
             if report.findings.iter().any(|finding| finding.problem.is_damage()) {
-                self.lost_in_logs.push(KeyRange { family: None, from: None, to: None });
+                self.losses.logs.unread.extend(facts.reach_of_log(*number));
             }
-            counts.kept += kept;
             report.intact_entries = read.entries;
             self.files.push(report);
             self.advance(present.size_bytes);
             facts.logs.push(*number);
         }
-        self.entries_lost += counts.unknown;
-        self.report_missing_logs(facts, &mut counts);
-        Ok(counts)
+        self.report_missing_logs(facts);
+        Ok(())
     }
 
     /// Logs that the MANIFEST tracks.
-    fn report_missing_logs(&mut self, facts: &Facts, counts: &mut remedies::LogCounts) {
+    fn report_missing_logs(&mut self, facts: &Facts) {
         let first = facts.tree.first_needed_log();
         let tracked = facts.tree.tracked_logs.iter().filter(|(number, _)| facts.is_trusted && **number >= first);
         for (number, size) in tracked {
             let found = self.files.iter_mut().find(|file| file.kind == FileKind::Log && file.number == *number);
             let Some(file) = found else {
-                let directory = if self.subject.db.wal_dir.is_empty() {
-                    self.subject.directory.clone()
-                } else {
-                    self.subject.db.wal_dir.clone().into()
-                };
-                self.files.push(missing_report(directory.join(file_name::log(*number)), FileKind::Log, *number));
-                self.lost_in_logs.push(KeyRange { family: None, from: None, to: None });
-                counts.is_stopped = true;
+                let path = self.subject.directory_of_logs().join(file_name::log(*number));
+                self.files.push(missing_report(path, FileKind::Log, *number));
+                self.losses.logs.unread.extend(facts.reach_of_log(*number));
                 continue;
             };
             if let (Some(size), Some(found)) = (size, file.size_bytes)
@@ -539,10 +513,20 @@ impl<'a> Examiner<'a> {
             {
                 let what = format!("{size} bytes were synced, and {found} are there");
                 file.findings.push(Finding::new(Problem::WrongSize, what));
-                self.lost_in_logs.push(KeyRange { family: None, from: None, to: None });
+                self.losses.logs.unread.extend(facts.reach_of_log(*number));
             }
         }
     }
+}
+
+/// The keys of a table by its record and by what is in it.
+fn union_of(order: &InternalComparator, family: &str, recorded: Option<&NewFile>, span: &Span) -> KeyRange {
+    let mut keys = recorded.map(|table| (user_key(&table.smallest).to_vec(), user_key(&table.largest).to_vec()));
+    if let Some((smallest, largest)) = &span.keys {
+        remedies::widen(order, &mut keys, user_key(smallest), user_key(largest));
+    }
+    let (from, to) = keys.unzip();
+    KeyRange { family: Some(family.to_owned()), from, to }
 }
 
 /// The family of a table that the MANIFEST does not name: by its id and name, or the default one.
@@ -554,54 +538,4 @@ fn family_for(properties: &TableProperties, name: &str, families: &BTreeMap<u32,
         .ok()
         .filter(|id| !families.contains_key(id) && *id < i32::MAX as u32)
         .unwrap_or(0)
-}
-
-/// Counts what is intact in a table.
-struct Counter<'a> {
-    order: &'a InternalComparator,
-    blobs: &'a BTreeMap<FileNumber, BlobFacts>,
-    span: Span,
-    /// Entries that refer to broken blobs.
-    broken: Span,
-    broken_blobs: BTreeSet<FileNumber>,
-    references: BTreeMap<FileNumber, (u64, u64)>,
-    findings: Vec<Finding>,
-    ranges: Vec<Reach>,
-}
-
-impl<'a> Counter<'a> {
-    fn new(order: &'a InternalComparator, blobs: &'a BTreeMap<FileNumber, BlobFacts>) -> Self {
-        let (span, broken) = (Span::default(), Span::default());
-        let (broken_blobs, references) = (BTreeSet::new(), BTreeMap::new());
-        Self { order, blobs, span, broken, broken_blobs, references, findings: Vec::new(), ranges: Vec::new() }
-    }
-}
-
-impl Visitor for Counter<'_> {
-    fn entry(&mut self, key: ParsedInternalKey<'_>, value: &[u8]) -> std::result::Result<(), Error> {
-        if is_broken(self.blobs, key.value_type, key.user_key, value) {
-            let broken = &mut self.broken_blobs;
-            // What cannot be decoded names no file.
-            let _ = for_each_reference(key.value_type, value, |reference| {
-                broken.insert(reference.file_number);
-                Ok(())
-            });
-            self.broken.add(self.order, key);
-            return Ok(());
-        }
-        let (blobs, references) = (self.blobs, &mut self.references);
-        for_each_reference(key.value_type, value, |reference| {
-            let size = blobs.get(&reference.file_number).and_then(|facts| facts.record_of(key.user_key, reference));
-            let (count, bytes) = references.entry(reference.file_number).or_default();
-            (*count, *bytes) = (*count + 1, *bytes + size.unwrap_or_default());
-            Ok(())
-        })?;
-        self.span.add(self.order, key);
-        Ok(())
-    }
-
-    fn damage(&mut self, finding: Finding, range: Reach) {
-        self.findings.push(finding);
-        self.ranges.push(range);
-    }
 }

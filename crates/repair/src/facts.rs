@@ -5,7 +5,7 @@
 
 use crate::blobs::BlobFacts;
 use crate::manifest::{Family, Tree};
-use crate::report::Report;
+use crate::report::{KeyRange, Report};
 use crate::subject::{Present, Subject};
 use crate::tables::Span;
 use ferrock_base::{FileNumber, InternalComparator, SequenceNumber, ValueType};
@@ -55,6 +55,8 @@ pub(crate) struct Facts {
     pub(crate) last_sequence: SequenceNumber,
     /// IDENTITY is there and is that of the database.
     pub(crate) has_identity: bool,
+    /// The MANIFEST that was read.
+    pub(crate) manifest: Option<FileNumber>,
     /// The MANIFEST that counts though no CURRENT names it.
     pub(crate) unnamed_manifest: Option<FileNumber>,
 }
@@ -63,6 +65,15 @@ impl Facts {
     /// True for an entry of a log that is not in a table already, as far as the MANIFEST tells.
     pub(crate) fn counts(&self, log: FileNumber, family: u32) -> bool {
         self.families.get(&family).is_some_and(|facts| !self.is_trusted || log >= facts.family.log_number)
+    }
+
+    /// Where entries of a log may be that cannot be read: in all families that have not got all of it in tables.
+    pub(crate) fn reach_of_log(&self, log: FileNumber) -> Vec<KeyRange> {
+        if !self.is_trusted {
+            return vec![KeyRange { family: None, from: None, to: None }];
+        }
+        let families = self.families.values().filter(|facts| log >= facts.family.log_number);
+        families.map(|facts| KeyRange { family: Some(facts.family.name.clone()), from: None, to: None }).collect()
     }
 }
 

@@ -32,8 +32,10 @@
 //! | `manifest.rs` | the tree that a MANIFEST describes, up to its first damage |
 //! | `blobs.rs` | the intact records of a blob file |
 //! | `tables.rs` | the intact entries of a table, block by block |
+//! | `counter.rs` | what of a table is intact, and where something of it is lost |
 //! | `logs.rs` | the intact entries of a log, record by record |
 //! | `small_files.rs` | CURRENT, MANIFEST, IDENTITY, OPTIONS |
+//! | `states.rs` | what opens would bring up, by the engine's own code, without an open |
 //! | `remedies.rs` | what each way to mend keeps and loses |
 //! | `facts.rs` | what was found, in the form that a repair goes by |
 //! | `examine.rs` | all of them together: the report, and the facts that a repair goes by |
@@ -46,6 +48,7 @@
 #![warn(missing_docs)]
 
 mod blobs;
+mod counter;
 mod examine;
 mod facts;
 mod logs;
@@ -55,6 +58,7 @@ mod repair;
 mod report;
 mod salvage;
 mod small_files;
+mod states;
 mod subject;
 mod surgery;
 mod tables;

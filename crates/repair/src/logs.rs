@@ -33,8 +33,6 @@ pub(crate) struct LogEntry<'a> {
     pub(crate) value_type: ValueType,
     pub(crate) key: &'a [u8],
     pub(crate) value: &'a [u8],
-    /// An earlier record of this log is damaged: point-in-time recovery does not reach this one.
-    pub(crate) is_behind_damage: bool,
 }
 
 /// What is known of a log.
@@ -86,16 +84,15 @@ impl Reading {
     /// Shows the entries from `from` on. Returns where the reader stopped, if that is not where the log ends.
     fn read(&mut self, visit: &mut dyn FnMut(LogEntry<'_>) -> Result<()>) -> Result<Option<u64>> {
         let mut reader = LogReader::new(SliceSource(&self.bytes), self.number, WalRecoveryMode::PointInTimeRecovery);
-        let (mut scratch, mut is_behind_damage) = (Vec::new(), self.from > 0);
+        let mut scratch = Vec::new();
         loop {
             match reader.read_record(&mut scratch) {
                 Ok(LogEvent::Record { physical_offset, .. }) if physical_offset < self.from => {}
                 Ok(LogEvent::Corruption { offset, .. }) if offset < self.from => {}
                 Ok(LogEvent::Record { physical_offset, data }) => {
                     self.is_recycled |= self.type_at(physical_offset).is_some_and(|kind| kind > LAST_LEGACY_TYPE);
-                    if let Err(finding) = read_batch(data, physical_offset, is_behind_damage, &mut self.facts, visit)? {
+                    if let Err(finding) = read_batch(data, physical_offset, &mut self.facts, visit)? {
                         self.facts.findings.push(finding);
-                        is_behind_damage = true;
                     }
                 }
                 Ok(LogEvent::Corruption { offset, what, bytes_dropped }) => {
@@ -107,7 +104,6 @@ impl Reading {
                     let is_trailing = what == TRAILING;
                     let what = format!("{what}; {bytes_dropped} bytes are lost");
                     self.facts.findings.push(Finding::at(problem, offset, what));
-                    is_behind_damage = true;
                     if is_trailing {
                         return Ok(Some(offset));
                     }
@@ -174,7 +170,6 @@ impl Reading {
 fn read_batch(
     data: &[u8],
     offset: u64,
-    is_behind_damage: bool,
     facts: &mut LogFacts,
     visit: &mut dyn FnMut(LogEntry<'_>) -> Result<()>,
 ) -> Result<std::result::Result<(), Finding>> {
@@ -200,7 +195,7 @@ fn read_batch(
             ValueType::ValuePreferredSeqno => (ValueType::Value, &value[..value.len().saturating_sub(TIME_BYTES)]),
             other => (other, value),
         };
-        visit(LogEntry { family, sequence, value_type, key, value, is_behind_damage })?;
+        visit(LogEntry { family, sequence, value_type, key, value })?;
         facts.entries += 1;
         sequence = sequence.plus(1);
     }

@@ -1,9 +1,7 @@
 //! The tree that a MANIFEST describes, up to its first damage.
 //!
-//! Edits are applied as they are, without the checks of the engine: what they contradict is found in the files. Beside
-//! the newest state, the newest one is kept whose files are all there in the recorded sizes.
+//! Edits are applied as they are, without the checks of the engine: what they contradict is found in the files.
 
-use crate::subject::Files;
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::version_edit::{BlobFileAddition, ColumnFamilyChange, NewFile, VersionEdit};
 use ferrock_tree::version::version_set::ManifestReader;
@@ -68,45 +66,25 @@ pub(crate) struct Manifest {
     pub(crate) error: Option<Error>,
     /// Edits that were read.
     pub(crate) edits: u64,
-    /// Edits up to the newest state whose files are all there; 0: there is none.
-    pub(crate) complete_edits: u64,
 }
 
 impl Manifest {
     /// Reads a MANIFEST; damage is in the result.
-    pub(crate) fn read(files: &dyn FileSystem, path: &Path, tables: &Files, blobs: &Files) -> Self {
+    pub(crate) fn read(files: &dyn FileSystem, path: &Path) -> Self {
         let mut manifest = Self::default();
         manifest.tree.families.insert(0, Family::new(0, "default"));
-        if let Err(error) = manifest.read_edits(files, path, tables, blobs) {
+        if let Err(error) = manifest.read_edits(files, path) {
             manifest.error = Some(error);
         }
         manifest
     }
 
-    fn read_edits(&mut self, files: &dyn FileSystem, path: &Path, tables: &Files, blobs: &Files) -> Result<()> {
+    fn read_edits(&mut self, files: &dyn FileSystem, path: &Path) -> Result<()> {
         let mut reader = ManifestReader::open(files, path)?;
-        let (mut missing, mut missing_blobs) = (BTreeSet::new(), BTreeSet::new());
         while let Some((offset, edits)) = reader.next_edits()? {
             for edit in &edits {
                 self.edits += 1;
                 self.tree.apply(edit).map_err(|error| error.at_offset(offset))?;
-                edit.deleted_files.iter().for_each(|table| _ = missing.remove(&table.number));
-                let is_there = |table: &NewFile| {
-                    tables.get(&table.number).is_some_and(|present| present.size_bytes == table.size_bytes)
-                };
-                missing.extend(edit.new_files.iter().filter(|table| !is_there(table)).map(|table| table.number));
-                let added = edit.blob_file_additions.iter().map(|blob| blob.number);
-                missing_blobs.extend(added.filter(|number| !blobs.contains_key(number)));
-                if edit.column_family_change == Some(ColumnFamilyChange::Drop) || !edit.blob_file_garbages.is_empty() {
-                    let live = self.tree.tables();
-                    missing.retain(|number| live.contains_key(number));
-                    let needed: BTreeSet<_> = self.tree.families.values().flat_map(Family::needed_blobs).collect();
-                    missing_blobs.retain(|number| needed.contains(number));
-                }
-            }
-            if missing.is_empty() && missing_blobs.is_empty() {
-                // Of a state that others follow only the number is told: a long MANIFEST costs no copy per edit.
-                self.complete_edits = self.edits;
             }
         }
         Ok(())

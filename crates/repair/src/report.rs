@@ -170,7 +170,7 @@ impl FileReport {
 /// What a way to mend the database would do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remedy {
-    /// It leads to a database that opens.
+    /// It leads to a database that opens. Where it does not, nothing is kept, lost or named beside the reason.
     pub is_possible: bool,
     /// Why it does not, or what it does.
     pub note: String,
@@ -178,7 +178,8 @@ pub struct Remedy {
     pub entries_kept: u64,
     /// Entries that are known to be lost; of a block or a file that cannot be read nothing is counted.
     pub entries_lost: u64,
-    /// Where something is lost. Older versions of these keys may become visible again.
+    /// Where something is lost: rows in no range stay as they are. Older versions of these keys may become visible
+    /// again; where damaged files stay, reads of these keys may fail. `None` as a family stands for all families.
     pub lost: Vec<KeyRange>,
 }
 
@@ -197,12 +198,14 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// [`Repair`](crate::Repair).
     pub repair: Remedy,
-    /// An open with `wal_recovery_mode=kPointInTimeRecovery`, the default: logs count up to their first damage.
+    /// An open with `wal_recovery_mode=kPointInTimeRecovery`, the default: logs count up to their first damage, and
+    /// damaged files stay as they are.
     pub point_in_time: Remedy,
-    /// `ldb unsafe_remove_sst_file` of every table that is missing or damaged: the whole tables are lost.
+    /// [`Surgery::remove_table`](crate::Surgery::remove_table), or `ldb unsafe_remove_sst_file`, of every table that is
+    /// missing or damaged, and then an open as above: the whole tables are lost.
     pub remove_tables: Remedy,
-    /// An open with `best_efforts_recovery`: the newest state whose files are all there in the recorded size, without
-    /// any log. It looks into no file.
+    /// An open with `best_efforts_recovery`: for each family the newest state whose files are all there in the recorded
+    /// size, without any log. Tables that cannot be opened fail it; other damage stays.
     pub best_efforts: Remedy,
 }
 

@@ -331,9 +331,19 @@ fn newest_in(sources: &mut [TableIter], key: &[u8]) -> Result<Option<SequenceNum
 /// True for two tables of which neither is newer than the other for every key they share.
 fn conflict(order: &InternalComparator, a: &Span, b: &Span) -> bool {
     let (Some((a_first, a_last)), Some((b_first, b_last))) = (a.sequences, b.sequences) else { return false };
+    a_last >= b_first && b_last >= a_first && share_keys(order, a, b)
+}
+
+/// True for a later table that may have been made of an earlier one: they share keys, and it is not newer as a whole.
+pub(crate) fn may_be_made_of(order: &InternalComparator, later: &Span, earlier: &Span) -> bool {
+    let (Some((first, _)), Some((_, last))) = (later.sequences, earlier.sequences) else { return false };
+    first <= last && share_keys(order, later, earlier)
+}
+
+fn share_keys(order: &InternalComparator, a: &Span, b: &Span) -> bool {
     let (Some((a_smallest, a_largest)), Some((b_smallest, b_largest))) = (&a.keys, &b.keys) else { return false };
     let before = |largest: &[u8], smallest: &[u8]| order.user().compare(user_key(largest), user_key(smallest)).is_lt();
-    a_last >= b_first && b_last >= a_first && !before(a_largest, b_smallest) && !before(b_largest, a_smallest)
+    !before(a_largest, b_smallest) && !before(b_largest, a_smallest)
 }
 
 /// Entries of logs that are not written yet, of one family.

@@ -17,6 +17,8 @@ pub(crate) struct SmallFiles {
     pub(crate) manifest: Manifest,
     pub(crate) is_trusted: bool,
     pub(crate) has_identity: bool,
+    /// The MANIFEST that was read.
+    pub(crate) chosen: Option<FileNumber>,
     /// The MANIFEST that counts though no CURRENT names it.
     pub(crate) unnamed_manifest: Option<FileNumber>,
     pub(crate) files: Vec<FileReport>,
@@ -69,7 +71,7 @@ pub(crate) fn examine(subject: &Subject) -> SmallFiles {
         best_efforts: remedy(),
     };
     let unnamed_manifest = chosen.filter(|_| is_trusted && named.is_none());
-    SmallFiles { manifest, is_trusted, has_identity: identity.is_some(), unnamed_manifest, files, report }
+    SmallFiles { manifest, is_trusted, has_identity: identity.is_some(), chosen, unnamed_manifest, files, report }
 }
 
 /// A MANIFEST that ends early looks like one that a crash has cut. What tells: a table that is newer than all it knows,
@@ -108,7 +110,7 @@ fn read_manifest(subject: &Subject, chosen: Option<FileNumber>) -> Manifest {
         manifest.tree.families.insert(0, Family::new(0, "default"));
         return manifest;
     };
-    let mut manifest = Manifest::read(&*subject.files, &present.path, &subject.tables, &subject.blobs);
+    let mut manifest = Manifest::read(&*subject.files, &present.path);
     if manifest.error.is_none() && manifest.edits == 0 {
         manifest.error = Some(ferrock_base::Error::corruption("the MANIFEST has no whole record"));
     }

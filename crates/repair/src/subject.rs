@@ -139,6 +139,11 @@ impl Subject {
         directories
     }
 
+    /// The directory of the logs.
+    pub(crate) fn directory_of_logs(&self) -> PathBuf {
+        if self.db.wal_dir.is_empty() { self.directory.clone() } else { PathBuf::from(&self.db.wal_dir) }
+    }
+
     /// Options of a family, by its name.
     pub(crate) fn family(&self, name: &str) -> &ColumnFamilyOptions {
         self.families.iter().find(|(known, _)| known == name).map_or(&self.unknown, |(_, options)| options)

@@ -10,6 +10,7 @@
 //! - Logs stay in force: a change releases none.
 //! - Files that a change takes out of the tree stay in the directory; the next open removes them.
 
+use crate::states;
 use ferrock_base::file_checksum::FileChecksum;
 use ferrock_base::{Comparator, Error, ErrorKind, FileNumber, Result};
 use ferrock_engine::options::load_latest;
@@ -18,13 +19,10 @@ use ferrock_format::file_name;
 use ferrock_format::version_edit::{NewFile, VersionEdit};
 use ferrock_tree::places::FilePlaces;
 use ferrock_tree::version::version_set::{RecoverMode, list_column_families};
-use ferrock_tree::version::{BlobFileMetadata, FamilyToOpen, VersionSet};
+use ferrock_tree::version::{BlobFileMetadata, VersionSet};
 use ferrock_vfs::{FileLock, FileSystem};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// A tree of any depth can be read.
-const MOST_LEVELS: i32 = 64;
 
 /// A table of a [`FamilyFiles`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,13 +138,13 @@ impl Surgery {
         }
         let (mut families, mut num_levels) = (Vec::new(), Vec::new());
         for (_, name, recorded) in list_column_families(&*files, directory)? {
-            let mut family: ColumnFamilyOptions = loaded.column_family(&name).cloned().unwrap_or_default();
-            if let Some(recorded) = recorded.filter(|recorded| family.comparator.name() != recorded) {
-                family.comparator = Comparator::built_in(&recorded)?;
-            }
+            let family: ColumnFamilyOptions = loaded.column_family(&name).cloned().unwrap_or_default();
+            let comparator = match recorded.filter(|recorded| family.comparator.name() != recorded) {
+                Some(recorded) => Comparator::built_in(&recorded)?,
+                None => family.comparator.clone(),
+            };
             num_levels.push((name.clone(), usize::try_from(family.num_levels).unwrap_or(1)));
-            family.settings.num_levels = MOST_LEVELS;
-            families.push(FamilyToOpen { name, options: Arc::new(family) });
+            families.push(states::to_open(name, family, comparator));
         }
         let places = FilePlaces::new(directory.to_path_buf(), directory.to_path_buf(), &options.db_paths);
         let versions = VersionSet::recover(files, directory, Arc::new(options), &families, mode)?;

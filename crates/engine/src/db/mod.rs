@@ -16,6 +16,7 @@
 //! async_get.rs  a key, as a future                                        async_multi_get.rs many keys, as one
 //! async_search.rs the search of both, where it waits                      async_scan/    rows in batches, as futures
 //! multi_get.rs  many keys, in rounds of reads                             multi_scan.rs many ranges, planned together
+//! log_survey.rs what recovery would take of the logs
 //! job_env.rs    what a job works with                                     versions.rs   every version of a key
 //! job_events.rs what listeners are told of jobs                          event_log.rs  the same as lines of the LOG
 //! ingest/       tables from outside -> files of the database     metrics.rs    all numbers as one value
@@ -59,6 +60,7 @@ mod live_file;
 #[cfg(test)]
 mod locks;
 mod log_blobs;
+mod log_survey;
 mod make_room;
 mod manual;
 mod manual_files;
@@ -124,6 +126,7 @@ pub use file_hold::FileHold;
 pub use ingest::{ExportImportFilesMetadata, ExportedFile, IngestExternalFileArg};
 pub use interface::{Db, WeakDb};
 pub use live_file::LiveFile;
+pub use log_survey::{LogSurvey, survey_logs};
 pub use map_properties::MAP_PROPERTIES;
 pub use multi_scan::{MultiScan, ScanRange, ScanRow};
 pub use open::ColumnFamilyDescriptor;

@@ -80,8 +80,10 @@ pub(crate) struct LogRecovery<'a> {
     /// No log before this one is kept. Those from it up to `min_log_number` hold prepared transactions.
     pub(crate) min_log_number_to_keep: FileNumber,
     pub(crate) info_log: &'a InfoLog,
-    /// Values that records refer to.
-    pub(crate) values: LoggedValues<'a>,
+    /// Values that records refer to; `None`: they are not looked at.
+    pub(crate) values: Option<LoggedValues<'a>>,
+    /// Is told of every batch that counts: its log, its first number and the one behind its last.
+    pub(crate) observer: Option<&'a dyn Fn(FileNumber, SequenceNumber, SequenceNumber)>,
     /// Set where the writer of the logs goes on beside this reader.
     pub(crate) tailing: Option<Tailing<'a>>,
 }
@@ -253,8 +255,11 @@ impl LogRecovery<'_> {
             read.map_err(|error| error.in_file(&path))?;
         }
         progress.outcome.reached = SequenceNumber(progress.next.0.saturating_sub(1));
-        if let Some(stopped_at) = progress.outcome.stopped_at.filter(|_| !progress.outcome.stopped_at_gap) {
-            self.check_families_are_consistent(families, stopped_at)?;
+        let stopped_at = progress.outcome.stopped_at.filter(|_| !progress.outcome.stopped_at_gap);
+        if let Some(stopped_at) = stopped_at.filter(|_| self.mode != WalRecoveryMode::SkipAnyCorruptedRecords) {
+            let families = families.values();
+            let families = families.map(|family| (&*family.data.name, family.log_number, family.table_bytes > 0));
+            check_families_are_of_one_moment(self.directory, families, stopped_at)?;
         }
         Ok(progress.outcome)
     }
@@ -446,6 +451,9 @@ impl LogRecovery<'_> {
         progress.has_seen_record = true;
         let last = SequenceNumber(progress.next.0 - 1);
         progress.outcome.last_sequence = progress.outcome.last_sequence.max(Some(last));
+        if let Some(observer) = self.observer {
+            observer(number, first, next);
+        }
         Ok(Taken::Yes)
     }
 
@@ -481,6 +489,7 @@ impl LogRecovery<'_> {
         families: &BTreeMap<u32, RecoveringFamily>,
         ends: &mut BTreeMap<FileNumber, u64>,
     ) -> Result<Values> {
+        let Some(values) = &self.values else { return Ok(Values::Whole) };
         for record in batch.iter() {
             let Some((id, value_type, key, value)) = record?.as_entry() else { continue };
             if !matches!(value_type, ValueType::BlobIndex | ValueType::WideColumnEntity) {
@@ -488,32 +497,31 @@ impl LogRecovery<'_> {
             }
             let Some(family) = families.get(&id).filter(|family| family.log_number <= number) else { continue };
             if let Values::Lost(error) =
-                self.values.check((&family.data, family.log_number), value_type, key, value, ends)?
+                values.check((&family.data, family.log_number), value_type, key, value, ends)?
             {
                 return Ok(Values::Lost(error));
             }
         }
         Ok(Values::Whole)
     }
+}
 
-    /// A family whose tables are newer than the point where reading stopped would be ahead of the others.
-    fn check_families_are_consistent(
-        &self,
-        families: &BTreeMap<u32, RecoveringFamily>,
-        stopped_at: FileNumber,
-    ) -> Result<()> {
-        let ahead = families.values().find(|family| family.log_number > stopped_at && family.table_bytes > 0);
-        match ahead {
-            Some(family) if self.mode != WalRecoveryMode::SkipAnyCorruptedRecords => Err(Error::new(
-                ErrorKind::Corruption,
-                format!(
-                    "log {stopped_at} is damaged, and column family {} has tables that are newer: the families would not \
-                     be of one moment; restore the log, or open with wal_recovery_mode skip_any_corrupted_records",
-                    family.data.name
-                ),
-            )
-            .in_file(self.directory.join(file_name::log(stopped_at)))),
-            _ => Ok(()),
-        }
+/// A family whose tables are newer than the point where reading of the logs in `directory` stopped would be ahead of the
+/// others. Of each family: its name, its log number, and whether it has tables.
+pub(super) fn check_families_are_of_one_moment<'n>(
+    directory: &Path,
+    mut families: impl Iterator<Item = (&'n str, FileNumber, bool)>,
+    stopped_at: FileNumber,
+) -> Result<()> {
+    match families.find(|(_, log_number, has_tables)| *log_number > stopped_at && *has_tables) {
+        Some((name, ..)) => Err(Error::new(
+            ErrorKind::Corruption,
+            format!(
+                "log {stopped_at} is damaged, and column family {name} has tables that are newer: the families would \
+                 not be of one moment; restore the log, or open with wal_recovery_mode skip_any_corrupted_records"
+            ),
+        )
+        .in_file(directory.join(file_name::log(stopped_at)))),
+        None => Ok(()),
     }
 }

@@ -53,8 +53,9 @@ impl Opener {
     pub(super) fn recover_best_efforts(&mut self, families: &[FamilyToOpen]) -> Result<VersionSet> {
         let files = self.manifest_files();
         let options = Arc::new(self.options.clone());
-        let (versions, notes) = VersionSet::recover_best_efforts(files, &self.path, options, families)?;
-        self.notes.extend(notes);
+        let found = VersionSet::recover_best_efforts(files, &self.path, options, families)?;
+        let versions = found.versions;
+        self.notes.extend(found.notes);
         let paths = self.families.iter().map(|(_, family)| &family.cf_paths).chain([&self.options.db_paths]);
         for path in paths.flatten() {
             if self.file_system.exists(&path.path)? {

@@ -20,7 +20,8 @@ pub(super) fn log_recovery(core: &DbCore, missing_is_error: bool) -> LogRecovery
         min_log_number: core.versions.oldest_needed_log(),
         min_log_number_to_keep: core.versions.min_log_number_to_keep(),
         info_log: core.events.log(),
-        values: LoggedValues { source: core.reads.blob_source(), missing_is_error },
+        values: Some(LoggedValues { source: core.reads.blob_source(), missing_is_error }),
+        observer: None,
         tailing: None,
     }
 }

@@ -28,7 +28,7 @@ use crate::places::{FilePlaces, TablePaths};
 use crate::version::BlobFileMetadata;
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::file_name::{self, FileKind};
-use ferrock_format::version_edit::{BlobFileGarbage, ColumnFamilyChange, DeletedFile, VersionEdit};
+use ferrock_format::version_edit::{BlobFileGarbage, ColumnFamilyChange, DeletedFile, NewFile, VersionEdit};
 use ferrock_options::DbOptions;
 use ferrock_vfs::FileSystem;
 use std::cmp::Reverse;
@@ -101,9 +101,23 @@ fn newest_usable<T>(
     ))
 }
 
+/// The newest whole state of a database.
+#[derive(Debug)]
+pub struct BestEfforts {
+    /// The state.
+    pub versions: VersionSet,
+    /// What it is, in lines for the LOG.
+    pub notes: Vec<String>,
+    /// The MANIFEST that tells of it.
+    pub manifest: FileNumber,
+    /// By id of the family: tables that the MANIFEST adds behind the state, or that are left out of it. What the state
+    /// lacks is in the key ranges of these alone.
+    pub left_out: BTreeMap<u32, Vec<NewFile>>,
+}
+
 impl VersionSet {
-    /// Opens the newest whole state of the database in `db_path`, and says in lines for the LOG what that is. Writes
-    /// nothing; the first change begins a new MANIFEST, which holds this state alone.
+    /// Opens the newest whole state of the database in `db_path`. Writes nothing; the first change begins a new
+    /// MANIFEST, which holds this state alone.
     ///
     /// # Errors
     /// As [`recover`](Self::recover), but for damaged MANIFESTs: `Corruption` is returned when all of them are.
@@ -112,19 +126,20 @@ impl VersionSet {
         db_path: &Path,
         options: Arc<DbOptions>,
         families: &[FamilyToOpen],
-    ) -> Result<(Self, Vec<String>)> {
+    ) -> Result<BestEfforts> {
         let mut notes = Vec::new();
         let found = newest_usable(&*file_system, db_path, &mut notes, |number, names| {
             check_all_are_named(&names.names_besides(families))?;
             replay_up_to_points(&*file_system, db_path, &options, families, number, names)
         });
-        let (replayed, mut found_notes) = found?;
+        let Found { replayed, notes: mut found_notes, left_out } = found?;
         notes.append(&mut found_notes);
+        let manifest = replayed.state.manifest_number;
         let versions = Self::of_replayed(file_system, db_path, options, RecoverMode::ReadWrite, replayed);
         // An older MANIFEST may have known less than the tables that are left.
         versions.advance_last_sequence(versions.largest_in_tables());
         versions.mark_directory_used(db_path)?;
-        Ok((versions, notes))
+        Ok(BestEfforts { versions, notes, manifest, left_out })
     }
 
     /// Makes every log that exists a log that nothing needs, in the next MANIFEST. The directories of logs are to be
@@ -140,6 +155,12 @@ impl VersionSet {
     }
 }
 
+struct Found {
+    replayed: ReplayedManifest,
+    notes: Vec<String>,
+    left_out: BTreeMap<u32, Vec<NewFile>>,
+}
+
 /// Replays MANIFEST `number`, the files of each family up to its newest whole state.
 fn replay_up_to_points(
     file_system: &dyn FileSystem,
@@ -148,18 +169,27 @@ fn replay_up_to_points(
     families: &[FamilyToOpen],
     number: FileNumber,
     names: &Replay,
-) -> Result<(ReplayedManifest, Vec<String>)> {
+) -> Result<Found> {
     let mut replay = Replay::new(families, names);
     let path = db_path.join(file_name::manifest(number));
     let mut survey = Survey::new(file_system, db_path, options, families, names);
     survey.read(&path)?;
     let (points, units) = (survey.points, survey.units);
     let mut reader = ManifestReader::open(file_system, &path)?;
-    let mut unit = 0;
+    let (mut unit, mut left_out) = (0, BTreeMap::<u32, Vec<NewFile>>::new());
     while let Some((offset, edits)) = reader.next_edits()? {
         unit += 1;
         for edit in edits {
-            let is_behind = points.get(&edit.column_family).is_some_and(|point| unit > point.unit);
+            let point = points.get(&edit.column_family);
+            let is_behind = point.is_some_and(|point| unit > point.unit);
+            let is_left_out = |table: &&NewFile| {
+                is_behind
+                    || point.is_some_and(|point| {
+                        point.left_out.deleted_files.iter().any(|left| left.number == table.number)
+                    })
+            };
+            let lacking = edit.new_files.iter().filter(is_left_out).cloned();
+            left_out.entry(edit.column_family).or_default().extend(lacking);
             let edit = if is_behind { without_files(edit) } else { edit };
             apply_at(&mut replay, &edit, &path, offset)?;
         }
@@ -178,7 +208,8 @@ fn replay_up_to_points(
     }
     let mut replayed = replay.finished().map_err(|error| error.in_file(&path))?;
     replayed.state.manifest_number = number;
-    Ok((replayed, notes))
+    left_out.retain(|_, tables| !tables.is_empty());
+    Ok(Found { replayed, notes, left_out })
 }
 
 fn is_empty(left_out: &VersionEdit) -> bool {

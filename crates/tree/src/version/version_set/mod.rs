@@ -32,7 +32,7 @@ mod snapshot_records;
 #[cfg(test)]
 mod tests;
 
-pub use best_efforts::{has_manifest, list_recoverable_families};
+pub use best_efforts::{BestEfforts, has_manifest, list_recoverable_families};
 pub use copying::ManifestToCopy;
 pub use family::{FamilyToOpen, FamilyView};
 pub use followed::FollowedManifest;
