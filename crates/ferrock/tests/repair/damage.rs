@@ -3,23 +3,23 @@
 
 use super::world::{PATH, World, assert_same, contents_at, db_options, descriptors, examine, filled, repair, use_it};
 use ferrock::options::WalRecoveryMode;
-use ferrock::repair::{Problem, Repair, Report, Use};
+use ferrock::repair::{Problem, Remedy, Repair, Report, Use};
 use ferrock::{Db, DbOptions, ErrorKind, FileKind};
 use ferrock_base::random::Random;
 use ferrock_vfs::{FileSystem, MemoryFileSystem, read_file, write_file_synced};
 use std::path::Path;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Damage {
+pub(crate) enum Damage {
     Flip,
     Truncate,
     Remove,
     Swap,
 }
 
-const ALL: [Damage; 4] = [Damage::Flip, Damage::Truncate, Damage::Remove, Damage::Swap];
+pub(crate) const ALL: [Damage; 4] = [Damage::Flip, Damage::Truncate, Damage::Remove, Damage::Swap];
 
-fn names_of(files: &MemoryFileSystem) -> Vec<String> {
+pub(crate) fn names_of(files: &MemoryFileSystem) -> Vec<String> {
     let mut names = files.children(Path::new(PATH)).unwrap();
     names.sort();
     names
@@ -30,7 +30,7 @@ fn write(files: &MemoryFileSystem, name: &str, bytes: &[u8]) {
 }
 
 /// Does it; false where it changed nothing.
-fn inflict(
+pub(crate) fn inflict(
     files: &MemoryFileSystem,
     other: &MemoryFileSystem,
     name: &str,
@@ -60,18 +60,19 @@ fn inflict(
     true
 }
 
-fn kind_of(name: &str) -> Option<FileKind> {
+pub(crate) fn kind_of(name: &str) -> Option<FileKind> {
     ferrock_format::file_name::parse(name).map(|name| name.kind)
 }
 
 /// Files whose damage loses data, or keeps a database from opening.
-fn is_judged(kind: FileKind) -> bool {
+pub(crate) fn is_judged(kind: FileKind) -> bool {
     use FileKind as Kind;
     matches!(kind, Kind::Current | Kind::Manifest | Kind::Identity | Kind::Table | Kind::Blob | Kind::Log)
 }
 
-fn is_in_lost_range(report: &Report, family: &str, key: &[u8]) -> bool {
-    report.repair.lost.iter().any(|range| {
+/// True for a row that a remedy may lose, as the report says.
+pub(crate) fn may_be_lost(remedy: &Remedy, family: &str, key: &[u8]) -> bool {
+    remedy.lost.iter().any(|range| {
         range.family.as_deref().is_none_or(|own| own == family)
             && range.from.as_deref().is_none_or(|from| from <= key)
             && range.to.as_deref().is_none_or(|to| key <= to)
@@ -87,7 +88,7 @@ fn unexplained(report: &Report, before: &World, after: &World) -> Vec<String> {
             continue;
         };
         let keys = rows.keys().chain(now.keys()).filter(|key| rows.get(*key) != now.get(*key));
-        for key in keys.filter(|key| !is_in_lost_range(report, family, key)) {
+        for key in keys.filter(|key| !may_be_lost(&report.repair, family, key)) {
             unexplained.push(format!("{family} {}", key.escape_ascii()));
         }
     }

@@ -3,6 +3,7 @@
 //! ```text
 //! world.rs     a database of tables, blob files, logs and families, and what it holds
 //! damage.rs    every file, damaged in every way: the report names it, and the repair keeps what the report said
+//! remedies.rs  every remedy that a report calls possible is carried out, and loses what the report says
 //! headers.rs   changed headers of records of a log
 //! crashes.rs   a crash at every file operation of a repair
 //! surgery.rs   changes of the MANIFEST of a closed database
@@ -14,5 +15,6 @@ mod common;
 mod crashes;
 mod damage;
 mod headers;
+mod remedies;
 mod surgery;
 mod world;

@@ -8,8 +8,8 @@ use ferrock::{
 };
 use ferrock_base::merge::StringAppend;
 use ferrock_base::random::Random;
-use ferrock_vfs::{FileSystem, MemoryFileSystem};
-use std::collections::BTreeMap;
+use ferrock_vfs::{CrashPolicy, FileSystem, MemoryFileSystem};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -36,8 +36,31 @@ pub(crate) fn db_options(files: &MemoryFileSystem) -> DbOptions {
     options
 }
 
+/// A database that was drawn, and what was written to it.
+pub(crate) struct Drawn {
+    pub(crate) files: MemoryFileSystem,
+    pub(crate) world: World,
+    /// By family and key: every value and every operand that the key ever had.
+    pub(crate) written: Written,
+}
+
+pub(crate) type Written = BTreeMap<(String, Vec<u8>), BTreeSet<Vec<u8>>>;
+
 /// A closed database of three families: tables at level 0 and the last, and two logs that hold something.
 pub(crate) fn filled(seed: u64) -> (MemoryFileSystem, World) {
+    let drawn = drawn(seed, Obsolete::Goes);
+    (drawn.files, drawn.world)
+}
+
+/// What becomes of files that the database does not need any more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Obsolete {
+    Goes,
+    /// As where the process ended before it removed them.
+    Stays,
+}
+
+pub(crate) fn drawn(seed: u64, obsolete: Obsolete) -> Drawn {
     let files = MemoryFileSystem::new();
     files.create_dir_all(Path::new("/data")).unwrap();
     files.sync_dir(Path::new("/")).unwrap();
@@ -49,15 +72,22 @@ pub(crate) fn filled(seed: u64) -> (MemoryFileSystem, World) {
     let names = ["default", "blobs", "third"];
     let families = names.map(|name| (name.to_owned(), options_of(name))).into();
     let (db, families) = Db::open_cf(PATH, options, families).unwrap();
+    if obsolete == Obsolete::Stays {
+        db.disable_file_deletions().unwrap();
+    }
+    let mut written = Written::new();
     for round in 0..5_u64 {
         for family in &families {
             for _ in 0..40 {
                 let key = format!("key{:03}", random.below(120)).into_bytes();
                 let value = vec![b'a' + random.below(26) as u8; 1 + random.below(120) as usize];
                 let write = WriteOptions::default();
+                let operand = &value[..value.len().min(9)];
+                let ever = written.entry((family.name().to_owned(), key.clone())).or_default();
+                ever.extend([value.clone(), operand.to_vec()]);
                 match random.below(12) {
                     0 => db.delete_cf(family, &key, &write).unwrap(),
-                    1 | 2 => db.merge_cf(family, &key, &value[..value.len().min(9)], &write).unwrap(),
+                    1 | 2 => db.merge_cf(family, &key, operand, &write).unwrap(),
                     3 if round != 4 => {
                         let end = [&key[..], b"~"].concat();
                         db.delete_range_cf(family, &key, &end, &write).unwrap();
@@ -86,9 +116,11 @@ pub(crate) fn filled(seed: u64) -> (MemoryFileSystem, World) {
     }
     db.sync_wal().unwrap();
     let world = contents(&db, &families);
+    let as_it_lies = files.crash_clone(CrashPolicy::KeepAll);
     drop(families);
     drop(db);
-    (files, world)
+    let files = if obsolete == Obsolete::Stays { as_it_lies } else { files };
+    Drawn { files, world, written }
 }
 
 fn contents(db: &Db, families: &[ferrock::ColumnFamily]) -> World {
