@@ -157,6 +157,7 @@ impl<'a> Examiner<'a> {
             families,
             blobs,
             logs: Vec::new(),
+            log_keys: BTreeMap::new(),
             has_identity: small.has_identity,
             manifest: small.chosen,
             unnamed_manifest: small.unnamed_manifest,
@@ -172,6 +173,7 @@ impl<'a> Examiner<'a> {
         facts.report.families = facts.families.values().map(|facts| facts.family.name.clone()).collect();
         self.files.sort_by(|a, b| a.path.cmp(&b.path));
         facts.report.files = std::mem::take(&mut self.files);
+        facts.log_keys = self.losses.logs.internal_keys(&facts);
         remedies::judge(&mut facts, &self.losses, &newest)?;
         Ok(facts)
     }

@@ -52,6 +52,8 @@ pub(crate) struct Facts {
     pub(crate) blobs: BTreeMap<FileNumber, BlobFacts>,
     /// Logs whose entries count, in order.
     pub(crate) logs: Vec<FileNumber>,
+    /// By family: the first and the last internal key of what counts of them.
+    pub(crate) log_keys: BTreeMap<u32, (Vec<u8>, Vec<u8>)>,
     pub(crate) last_sequence: SequenceNumber,
     /// IDENTITY is there and is that of the database.
     pub(crate) has_identity: bool,

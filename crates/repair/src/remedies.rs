@@ -17,11 +17,11 @@ use crate::counter::Counter;
 use crate::facts::{Facts, FamilyFacts, TableFacts};
 use crate::logs::LogEntry;
 use crate::report::{KeyRange, Remedy, Use};
-use crate::salvage;
-use crate::states::{self, Newest};
+use crate::states::{self, Newest, Opened};
 use crate::surgery::Surgery;
-use ferrock_base::internal_key::user_key;
-use ferrock_base::{Error, FileNumber, InternalComparator, Result, ValueType};
+use crate::{repair, salvage};
+use ferrock_base::internal_key::{make_internal_key, user_key};
+use ferrock_base::{FileNumber, InternalComparator, MAX_SEQUENCE_NUMBER, Result, ValueType};
 use ferrock_format::file_name::FileKind;
 use ferrock_format::version_edit::NewFile;
 use ferrock_tree::version::VersionSet;
@@ -91,6 +91,17 @@ impl LogLosses {
                 None => _ = ranges.insert(family.family.name.clone(), (entry.key.to_vec(), last.to_vec())),
             }
         }
+    }
+
+    /// By family: the first and the last key of intact entries, as internal keys.
+    pub(crate) fn internal_keys(&self, facts: &Facts) -> BTreeMap<u32, Keys> {
+        let internal = |key: &[u8]| make_internal_key(key, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
+        let named = |name: &String| facts.families.values().find(|family| family.family.name == *name);
+        let keys = self
+            .all
+            .iter()
+            .filter_map(|(name, (from, to))| Some((named(name)?.family.id, (internal(from), internal(to)))));
+        keys.collect()
     }
 
     /// Where point-in-time recovery may lose something.
@@ -166,13 +177,17 @@ fn impossible(note: String) -> Remedy {
 /// Those of opening files that the report has not named.
 pub(crate) fn judge(facts: &mut Facts, losses: &Losses, newest: &Newest) -> Result<()> {
     let repair = of_repair(facts, losses);
-    let point_in_time = in_place(facts, losses, newest, &BTreeSet::new(), None);
+    let mut opened = Opened::default();
+    let point_in_time = in_place(facts, losses, newest, &mut opened, &BTreeSet::new());
     let tables = facts.report.files.iter().filter(|file| file.kind == FileKind::Table && file.used == Use::Needed);
     let bad = tables.filter(|file| file.is_damaged()).map(|file| file.number).collect();
     let surgery = Surgery::open_read_only(&facts.subject.directory, facts.subject.db.clone());
-    let remove_tables = in_place(facts, losses, newest, &bad, surgery.err());
+    let remove_tables = match surgery {
+        Ok(_) => in_place(facts, losses, newest, &mut opened, &bad),
+        Err(error) => impossible(format!("tables cannot be removed: {error}")),
+    };
     let best_efforts = match states::best_efforts(&facts.subject) {
-        Ok(found) => of_best_efforts(facts, losses, &found)?,
+        Ok(found) => of_best_efforts(facts, losses, &mut opened, &found)?,
         Err(error) => impossible(format!("the open fails: {error}")),
     };
     let report = &mut facts.report;
@@ -183,7 +198,9 @@ pub(crate) fn judge(facts: &mut Facts, losses: &Losses, newest: &Newest) -> Resu
 
 fn of_repair(facts: &Facts, losses: &Losses) -> Remedy {
     let tables = facts.families.values().flat_map(|family| &family.tables);
-    let has_files = !facts.subject.manifests.is_empty() || !facts.subject.tables.is_empty() || !facts.logs.is_empty();
+    if let Err(error) = repair::refuse(facts) {
+        return impossible(format!("it is refused: {error}"));
+    }
     let mut lost: Vec<KeyRange> = losses.tables.values().flat_map(|table| table.ranges.clone()).collect();
     lost.extend(losses.logs.unread.iter().cloned());
     let replaced = if facts.is_trusted { Vec::new() } else { maybe_replaced(facts) };
@@ -193,11 +210,10 @@ fn of_repair(facts: &Facts, losses: &Losses) -> Remedy {
         lost.push(EVERYTHING);
     }
     Remedy {
-        is_possible: has_files,
-        note: match (has_files, facts.is_trusted) {
-            (false, _) => "there is neither a MANIFEST nor a table nor a log".to_owned(),
-            (true, true) => "levels stay; damaged tables are written anew, logs become tables".to_owned(),
-            (true, false) => format!(
+        is_possible: true,
+        note: match facts.is_trusted {
+            true => "levels stay; damaged tables are written anew, logs become tables".to_owned(),
+            false => format!(
                 "the MANIFEST cannot be trusted: every table counts, also one that was replaced and not yet removed, \
                  which {count} may be; {} tables that it names are not there, because they were replaced later or \
                  because they are lost",
@@ -238,19 +254,16 @@ fn in_place(
     facts: &Facts,
     losses: &Losses,
     newest: &Newest,
+    opened: &mut Opened,
     bad: &BTreeSet<FileNumber>,
-    surgery: Option<Error>,
 ) -> Remedy {
     let subject = &facts.subject;
     let (versions, survey) = match (&newest.versions, &newest.survey) {
         (Ok(versions), Ok(survey)) => (versions, survey),
         (Err(error), _) | (_, Err(error)) => return impossible(format!("the open fails: {error}")),
     };
-    if let Some(error) = surgery {
-        return impossible(format!("tables cannot be removed: {error}"));
-    }
     let consistent = survey.check(&subject.directory_of_logs(), versions, bad).err();
-    if let Some(error) = consistent.or_else(|| states::failure_of(subject, versions, bad)) {
+    if let Some(error) = consistent.or_else(|| opened.failure_of(subject, versions, bad)) {
         return impossible(format!("the open fails: {error}"));
     }
     let removed = bad.iter().filter_map(|number| entries_of(facts, *number)).sum::<u64>();
@@ -293,8 +306,8 @@ fn in_place(
     }
 }
 
-fn of_best_efforts(facts: &Facts, losses: &Losses, found: &BestEfforts) -> Result<Remedy> {
-    if let Some(error) = states::failure_of(&facts.subject, &found.versions, &BTreeSet::new()) {
+fn of_best_efforts(facts: &Facts, losses: &Losses, opened: &mut Opened, found: &BestEfforts) -> Result<Remedy> {
+    if let Some(error) = opened.failure_of(&facts.subject, &found.versions, &BTreeSet::new()) {
         return Ok(impossible(format!("the open fails: {error}")));
     }
     let is_newest_manifest = facts.is_trusted && facts.manifest == Some(found.manifest);

@@ -13,12 +13,13 @@
 //! A crash before 6 leaves every file that was there, and some more, which the next repair tells apart; one behind it
 //! leaves a repaired database with files that it does not need, which the next open removes: they are in `lost/`.
 //!
-//! Into a copy: the same, with all that is kept copied into a new directory first; the source is only read.
+//! Into a copy: the same, with all that is kept copied into a new directory first; the source is only read. A copy that
+//! was cut short before 6 has no CURRENT, so no open takes it for a database, and no repair writes into it.
 
 use crate::examine::{Examination, ExaminationProgress};
 use crate::facts::{Facts, FamilyFacts, TableFacts};
 use crate::report::Report;
-use crate::salvage::{Salvage, largest_sequence};
+use crate::salvage::{Salvage, largest_sequence, share_keys};
 use ferrock_base::file_checksum::{FileChecksum, generator_for};
 use ferrock_base::random::Random;
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
@@ -28,7 +29,7 @@ use ferrock_format::log::{HeaderFamily, LogWriter};
 use ferrock_format::unique_id::UniqueId;
 use ferrock_format::version_edit::{BlobFileAddition, BlobFileGarbage, ColumnFamilyChange, NewFile, VersionEdit};
 use ferrock_format::{current_file, file_name};
-use ferrock_tree::places::is_same;
+use ferrock_tree::places::{create_directory, is_same};
 use ferrock_vfs::{FileSystem, WritableOptions, copy_file, read_file, sum_of_file, write_file_atomically};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -127,10 +128,7 @@ impl<'a> Repair<'a> {
         let lock = match &self.copy {
             None => Some(files.lock_file(&directory.join(file_name::LOCK))?),
             Some(copy) => {
-                if files.exists(copy)? {
-                    let what = "a repaired copy: the directory exists; name one that does not";
-                    return Err(Error::invalid_argument(what).in_file(copy));
-                }
+                refuse_target(&*files, copy)?;
                 None
             }
         };
@@ -142,14 +140,30 @@ impl<'a> Repair<'a> {
     }
 }
 
-/// Refuses what a repair would lose only because this build or its caller does not know something.
-fn refuse(facts: &Facts) -> Result<()> {
+/// Refuses to write a copy over anything, and tells what a copy that was cut short looks like.
+fn refuse_target(files: &dyn FileSystem, copy: &Path) -> Result<()> {
+    if !files.exists(copy)? {
+        return Ok(());
+    }
+    let what = match files.exists(&copy.join(file_name::CURRENT))? {
+        true => "a repaired copy: the directory exists; name one that does not",
+        false => {
+            "a repaired copy: the directory exists and has no CURRENT, as a copy that was cut short has none: if it is \
+             one, remove it and run the repair again; or name a directory that does not exist"
+        }
+    };
+    Err(Error::invalid_argument(what).in_file(copy))
+}
+
+/// Refuses what a repair would lose only because this build or its caller does not know something. The report says so.
+pub(crate) fn refuse(facts: &Facts) -> Result<()> {
     use crate::report::{Problem, Use};
-    if !facts.report.repair.is_possible {
-        let what = format!("nothing to repair: {}", facts.report.repair.note);
+    if facts.subject.manifests.is_empty() && facts.subject.tables.is_empty() && facts.logs.is_empty() {
+        let what = "nothing to repair: there is neither a MANIFEST nor a table nor a log";
         return Err(Error::invalid_argument(what).in_file(&facts.subject.directory));
     }
     refuse_places(facts)?;
+    refuse_ingested(facts)?;
     let needed = facts.report.files.iter().filter(|file| file.used != Use::Unneeded);
     for file in needed {
         let unknown = [Problem::NotSupported, Problem::Unreadable];
@@ -200,6 +214,35 @@ fn refuse_places(facts: &Facts) -> Result<()> {
     Ok(())
 }
 
+/// Refuses to guess how old the data of a table is that was ingested: its sequence number is in the MANIFEST alone. It
+/// does not matter where nothing else of the family has keys between its own.
+fn refuse_ingested(facts: &Facts) -> Result<()> {
+    for family in facts.families.values().filter(|_| !facts.is_trusted) {
+        for table in &family.tables {
+            let properties = &table.properties;
+            let has_number = properties.external_sst_file_global_seqno.is_some_and(|number| number > 0);
+            if properties.external_sst_file_version.is_none() || has_number || table.recorded.is_some() {
+                continue;
+            }
+            let others = family.tables.iter().filter(|other| other.number != table.number);
+            let beside = others.map(|other| (format!("table {}", other.number), other.span.keys.as_ref()));
+            let in_logs = facts.log_keys.get(&family.family.id);
+            let mut beside = beside.chain([("a log".to_owned(), in_logs)]);
+            let Some((other, _)) = beside.find(|(_, keys)| share_keys(&family.order, table.span.keys.as_ref(), *keys))
+            else {
+                continue;
+            };
+            let what = format!(
+                "repair: the table was ingested, and how old it is beside {other}, which has keys between its own, was in \
+                 the MANIFEST alone. Nothing was changed. Move the table out of the directory, repair, and ingest it \
+                 again: then it is newer than all else; or leave it out, and its data is lost"
+            );
+            return Err(Error::not_supported(what).in_file(&table.present.path));
+        }
+    }
+    Ok(())
+}
+
 struct Job<'a> {
     facts: &'a Facts,
     files: &'a dyn FileSystem,
@@ -218,7 +261,7 @@ impl Job<'_> {
             current_file::identity_from_random(random.next_u64(), random.next_u64())
         });
         match (self.copy, self.facts.unnamed_manifest) {
-            (Some(copy), _) => self.files.create_dir_all(copy)?,
+            (Some(copy), _) => create_directory(self.files, copy)?,
             // Beside the MANIFEST of this repair it would not be the only one any more, and would count for less where
             // the repair is cut short.
             (None, Some(manifest)) => self.name_manifest(manifest)?,

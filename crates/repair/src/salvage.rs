@@ -331,17 +331,22 @@ fn newest_in(sources: &mut [TableIter], key: &[u8]) -> Result<Option<SequenceNum
 /// True for two tables of which neither is newer than the other for every key they share.
 fn conflict(order: &InternalComparator, a: &Span, b: &Span) -> bool {
     let (Some((a_first, a_last)), Some((b_first, b_last))) = (a.sequences, b.sequences) else { return false };
-    a_last >= b_first && b_last >= a_first && share_keys(order, a, b)
+    a_last >= b_first && b_last >= a_first && share_keys(order, a.keys.as_ref(), b.keys.as_ref())
 }
 
 /// True for a later table that may have been made of an earlier one: they share keys, and it is not newer as a whole.
 pub(crate) fn may_be_made_of(order: &InternalComparator, later: &Span, earlier: &Span) -> bool {
     let (Some((first, _)), Some((_, last))) = (later.sequences, earlier.sequences) else { return false };
-    first <= last && share_keys(order, later, earlier)
+    first <= last && share_keys(order, later.keys.as_ref(), earlier.keys.as_ref())
 }
 
-fn share_keys(order: &InternalComparator, a: &Span, b: &Span) -> bool {
-    let (Some((a_smallest, a_largest)), Some((b_smallest, b_largest))) = (&a.keys, &b.keys) else { return false };
+/// True for two ranges of internal keys that have a user key in common.
+pub(crate) fn share_keys(
+    order: &InternalComparator,
+    a: Option<&(Vec<u8>, Vec<u8>)>,
+    b: Option<&(Vec<u8>, Vec<u8>)>,
+) -> bool {
+    let (Some((a_smallest, a_largest)), Some((b_smallest, b_largest))) = (a, b) else { return false };
     let before = |largest: &[u8], smallest: &[u8]| order.user().compare(user_key(largest), user_key(smallest)).is_lt();
     !before(a_largest, b_smallest) && !before(b_largest, a_smallest)
 }

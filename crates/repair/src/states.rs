@@ -5,8 +5,7 @@
 //! open, best_efforts_recovery   MANIFESTs, newest first -> newest whole state -> tables are opened
 //! ```
 //!
-//! Invariant: what [`failure_of`] returns is what fails the open, by options that are the defaults (`paranoid_checks`,
-//! and no bound of `max_open_files`).
+//! Invariant: nothing here writes, takes a lock, or leaves a file open.
 
 use crate::subject::Subject;
 use crate::tables;
@@ -20,7 +19,7 @@ use ferrock_tree::version::version_set::{
     BestEfforts, RecoverMode, check_holds_no_database, exists, list_column_families, list_recoverable_families,
 };
 use ferrock_tree::version::{FamilyToOpen, VersionSet};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A tree of any depth can be read.
@@ -106,8 +105,29 @@ pub(crate) fn tables_of(versions: &VersionSet) -> Vec<(u32, String, NewFile)> {
     tables
 }
 
-/// The first table of a state, but for those in `without`, that fails the open.
-pub(crate) fn failure_of(subject: &Subject, versions: &VersionSet, without: &BTreeSet<FileNumber>) -> Option<Error> {
-    let mut tables = tables_of(versions).into_iter().filter(|(_, _, table)| !without.contains(&table.number));
-    tables.find_map(|(_, family, table)| open_as_recorded(subject, &family, &table).err())
+/// Tables that were opened as recorded, each once, as several remedies open the same ones.
+#[derive(Default)]
+pub(crate) struct Opened(BTreeMap<FileNumber, (NewFile, Option<Error>)>);
+
+impl Opened {
+    /// The first table of a state, but for those in `without`, that fails the open.
+    ///
+    /// What it says of a table is what an open by options that are the defaults says (`paranoid_checks`, and no bound
+    /// of `max_open_files`).
+    pub(crate) fn failure_of(
+        &mut self,
+        subject: &Subject,
+        versions: &VersionSet,
+        without: &BTreeSet<FileNumber>,
+    ) -> Option<Error> {
+        let mut tables = tables_of(versions).into_iter().filter(|(_, _, table)| !without.contains(&table.number));
+        tables.find_map(|(_, family, table)| match self.0.get(&table.number) {
+            Some((recorded, failure)) if *recorded == table => failure.clone(),
+            _ => {
+                let failure = open_as_recorded(subject, &family, &table).err();
+                self.0.insert(table.number, (table, failure.clone()));
+                failure
+            }
+        })
+    }
 }

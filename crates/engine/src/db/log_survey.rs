@@ -1,5 +1,5 @@
-//! What point-in-time recovery would take of the logs of a closed database, found out by the same code, with no memtable
-//! to put it into.
+//! What point-in-time recovery would take of the logs of a closed database, found out by the same code, with no
+//! memtable to put it into.
 //!
 //! Values in blob files that records refer to are not looked at: the caller has read these files.
 

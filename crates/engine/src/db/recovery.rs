@@ -506,8 +506,8 @@ impl LogRecovery<'_> {
     }
 }
 
-/// A family whose tables are newer than the point where reading of the logs in `directory` stopped would be ahead of the
-/// others. Of each family: its name, its log number, and whether it has tables.
+/// A family whose tables are newer than the point where reading of the logs in `directory` stopped would be ahead of
+/// the others. Of each family: its name, its log number, and whether it has tables.
 pub(super) fn check_families_are_of_one_moment<'n>(
     directory: &Path,
     mut families: impl Iterator<Item = (&'n str, FileNumber, bool)>,
