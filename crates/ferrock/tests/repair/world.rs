@@ -1,7 +1,7 @@
 //! A database of tables at several levels, blob files, logs and families, and what it holds.
 
 use super::common::{Contents, rows_of};
-use ferrock::options::MergeOperator;
+use ferrock::options::{CompressionType, FilterPolicy, IndexType, MergeOperator};
 use ferrock::repair::{Examination, Repair, Report};
 use ferrock::{
     ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, ReadOptions, WriteBatch, WriteOptions,
@@ -14,6 +14,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) const PATH: &str = "/data/db";
+/// Numbers of keys are below.
+const KEYS: u64 = 120;
 pub(crate) type World = BTreeMap<String, Contents>;
 
 pub(crate) fn family(blobs: bool) -> ColumnFamilyOptions {
@@ -26,8 +28,22 @@ pub(crate) fn family(blobs: bool) -> ColumnFamilyOptions {
     family
 }
 
+/// One family has filters and an index of a block each, one has both in partitions, and one has dictionaries.
 fn options_of(name: &str) -> ColumnFamilyOptions {
-    family(name == "blobs")
+    let mut family = family(name == "blobs");
+    match name {
+        "default" => family.filter_policy = FilterPolicy::bloom(10.0),
+        "third" => {
+            family.filter_policy = FilterPolicy::bloom(10.0);
+            family.table.index_type = IndexType::TwoLevelIndexSearch;
+            (family.table.partition_filters, family.table.metadata_block_size) = (true, 64);
+        }
+        _ => {
+            family.compression = CompressionType::Zstd;
+            family.compression_opts.0.max_dict_bytes = 512;
+        }
+    }
+    family
 }
 
 pub(crate) fn db_options(files: &MemoryFileSystem) -> DbOptions {
@@ -79,7 +95,7 @@ pub(crate) fn drawn(seed: u64, obsolete: Obsolete) -> Drawn {
     for round in 0..5_u64 {
         for family in &families {
             for _ in 0..40 {
-                let key = format!("key{:03}", random.below(120)).into_bytes();
+                let key = format!("key{:03}", random.below(KEYS)).into_bytes();
                 let value = vec![b'a' + random.below(26) as u8; 1 + random.below(120) as usize];
                 let write = WriteOptions::default();
                 let operand = &value[..value.len().min(9)];
@@ -124,8 +140,19 @@ pub(crate) fn drawn(seed: u64, obsolete: Obsolete) -> Drawn {
 }
 
 fn contents(db: &Db, families: &[ferrock::ColumnFamily]) -> World {
-    let rows = |family| rows_of(db.iter_cf(family, &ReadOptions::default()));
-    families.iter().map(|family| (family.name().to_owned(), rows(family))).collect()
+    let world = families.iter().map(|family| (family.name().to_owned(), rows(db, family)));
+    world.collect()
+}
+
+/// What a scan finds, and a lookup of every key there may be as well.
+fn rows(db: &Db, family: &ferrock::ColumnFamily) -> Contents {
+    let rows = rows_of(db.iter_cf(family, &ReadOptions::default()));
+    for number in 0..KEYS {
+        let key = format!("key{number:03}").into_bytes();
+        let found = db.get_cf(family, &ReadOptions::default(), &key).unwrap();
+        assert_eq!(found.as_deref(), rows.get(&key).map(Vec::as_slice), "{}, {}", family.name(), key.escape_ascii());
+    }
+    rows
 }
 
 /// What a database holds that is opened without writing.
