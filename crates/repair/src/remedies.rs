@@ -262,7 +262,7 @@ fn in_place(
         (Ok(versions), Ok(survey)) => (versions, survey),
         (Err(error), _) | (_, Err(error)) => return impossible(format!("the open fails: {error}")),
     };
-    let consistent = survey.check(&subject.directory_of_logs(), versions, bad).err();
+    let consistent = survey.check(versions, bad).err();
     if let Some(error) = consistent.or_else(|| opened.failure_of(subject, versions, bad)) {
         return impossible(format!("the open fails: {error}"));
     }

@@ -117,7 +117,7 @@ impl Finding {
 /// User keys that something concerns, as closely as that is known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyRange {
-    /// Name of the column family; `None` where that is not known.
+    /// Name of the column family; `None` where that is not known: it may be any.
     pub family: Option<String>,
     /// No key is smaller; `None` where none is known.
     pub from: Option<Vec<u8>>,
@@ -131,7 +131,7 @@ impl fmt::Display for KeyRange {
             Some(key) => format!("\"{}\"", key.escape_ascii()),
             None => open.to_owned(),
         };
-        let family = self.family.as_deref().unwrap_or("(unknown family)");
+        let family = self.family.as_deref().unwrap_or("(any family)");
         write!(f, "{family}: {} to {}", key(&self.from, "the first key"), key(&self.to, "the last key"))
     }
 }

@@ -37,7 +37,10 @@ pub(crate) struct Newest {
 pub(crate) fn newest(subject: &Subject) -> Newest {
     let versions = recover_newest(subject);
     let survey = match &versions {
-        Ok(versions) => survey_logs(&subject.files, &subject.directory_of_logs(), versions),
+        Ok(versions) => {
+            let wal_dir = (&*subject.db.wal_dir, subject.wal_dir_by_file.is_some());
+            survey_logs(&subject.files, &subject.directory, wal_dir, versions)
+        }
         Err(error) => Err(error.clone()),
     };
     Newest { versions, survey }

@@ -4,6 +4,7 @@
 //! Values in blob files that records refer to are not looked at: the caller has read these files.
 
 use super::recovery::{LogRecovery, check_families_are_of_one_moment};
+use crate::files::log_directory::{LogDirectoryRequest, WalDirFrom};
 use crate::info_log::InfoLog;
 use ferrock_base::clock::SystemClock;
 use ferrock_base::{FileNumber, Result, SequenceNumber};
@@ -12,12 +13,14 @@ use ferrock_tree::version::VersionSet;
 use ferrock_vfs::FileSystem;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What point-in-time recovery takes of logs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogSurvey {
+    /// Where the logs are.
+    directory: PathBuf,
     /// By log: the sequence numbers of batches that count, from the first of each range to before its end.
     taken: BTreeMap<FileNumber, Vec<(SequenceNumber, SequenceNumber)>>,
     /// The log in which it stops.
@@ -42,23 +45,38 @@ impl LogSurvey {
     ///
     /// # Errors
     /// `Corruption` where the families would be of different moments.
-    pub fn check(&self, directory: &Path, versions: &VersionSet, left_out: &BTreeSet<FileNumber>) -> Result<()> {
+    pub fn check(&self, versions: &VersionSet, left_out: &BTreeSet<FileNumber>) -> Result<()> {
         let Some(stopped_at) = self.stopped_at else { return Ok(()) };
         let families = versions.families();
         let families = families.iter().map(|view| {
             let has_tables = view.current.files().any(|(_, file)| !left_out.contains(&file.number));
             (&*view.name, view.log_number, has_tables)
         });
-        check_families_are_of_one_moment(directory, families, stopped_at)
+        check_families_are_of_one_moment(&self.directory, families, stopped_at)
     }
 }
 
-/// Reads the logs in `directory` as an open of `versions` with `wal_recovery_mode=kPointInTimeRecovery` does. Writes
-/// nothing.
+/// Reads the logs of the database in `database` as an open of `versions` with `wal_recovery_mode=kPointInTimeRecovery`
+/// does. `wal_dir` is that of the options, and whether the OPTIONS file alone names it. Writes nothing.
 ///
 /// # Errors
-/// Those of the open, but for what [`LogSurvey::check`] tells: `NotSupported` for prepared transactions, `Io` of reads.
-pub fn survey_logs(file_system: &Arc<dyn FileSystem>, directory: &Path, versions: &VersionSet) -> Result<LogSurvey> {
+/// Those of the open, but for what [`LogSurvey::check`] tells: `InvalidArgument` where it is not clear which directory
+/// has the logs, `NotSupported` for prepared transactions, `Io` of reads.
+pub fn survey_logs(
+    file_system: &Arc<dyn FileSystem>,
+    database: &Path,
+    (wal_dir, is_by_file): (&str, bool),
+    versions: &VersionSet,
+) -> Result<LogSurvey> {
+    let request = LogDirectoryRequest {
+        file_system: &**file_system,
+        database,
+        wal_dir,
+        wal_dir_from: if is_by_file { WalDirFrom::OptionsFile } else { WalDirFrom::Caller },
+        min_log_number: versions.oldest_needed_log(),
+        mode: WalRecoveryMode::PointInTimeRecovery,
+    };
+    let directory = request.choose()?.path;
     let info_log = InfoLog::without_file(Arc::clone(file_system), SystemClock::shared(), None);
     let survey = Mutex::new(LogSurvey::default());
     let observer = |log, from: SequenceNumber, end: SequenceNumber| {
@@ -71,7 +89,7 @@ pub fn survey_logs(file_system: &Arc<dyn FileSystem>, directory: &Path, versions
     };
     let recovery = LogRecovery {
         file_system: &**file_system,
-        directory,
+        directory: &directory,
         mode: WalRecoveryMode::PointInTimeRecovery,
         paranoid: true,
         min_log_number: versions.oldest_needed_log(),
@@ -82,5 +100,5 @@ pub fn survey_logs(file_system: &Arc<dyn FileSystem>, directory: &Path, versions
         tailing: None,
     };
     let read = recovery.run(recovery.open()?, &BTreeMap::new(), versions.last_sequence(), |_| Ok(()))?;
-    Ok(LogSurvey { stopped_at: read.stopped_at, ..survey.into_inner() })
+    Ok(LogSurvey { directory, stopped_at: read.stopped_at, ..survey.into_inner() })
 }

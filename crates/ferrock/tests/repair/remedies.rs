@@ -4,11 +4,12 @@
 
 use super::damage::{ALL, Damage, inflict, is_judged, kind_of, may_be_lost, names_of};
 use super::world::{Drawn, Obsolete, PATH, World, Written, db_options, descriptors, drawn, examine, repair};
-use ferrock::repair::{Problem, Remedy, Report, Surgery, Use};
+use ferrock::repair::{Examination, Problem, Remedy, Report, Surgery, Use};
 use ferrock::{ColumnFamily, Db, DbOptions, FileKind, ReadOptions};
 use ferrock_base::random::Random;
-use ferrock_vfs::{CrashPolicy, MemoryFileSystem};
+use ferrock_vfs::{CrashPolicy, FileSystem, MemoryFileSystem};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Way {
@@ -177,4 +178,35 @@ fn every_remedy_loses_what_the_report_says() {
         assert!(way == Way::Repair || done.get(&(way, false)).is_some_and(|count| *count > 40), "{done:?}");
         assert!(partial[&way] > 20, "{partial:?}");
     }
+}
+
+/// The directory of the logs is chosen as an open does it.
+#[test]
+fn logs_that_are_elsewhere_are_found_or_missed_as_by_an_open() {
+    let files = MemoryFileSystem::new();
+    let elsewhere = Path::new("/data/logs");
+    let mut options = db_options(&files);
+    (options.create_if_missing, options.wal_dir) = (true, elsewhere.display().to_string());
+    options.avoid_flush_during_shutdown = true;
+    let db = Db::open(PATH, options.clone()).unwrap();
+    db.put(b"key", b"value").unwrap();
+    db.sync_wal().unwrap();
+    drop(db);
+    // Whether the program names the directory, or the OPTIONS file alone.
+    for options in [options, db_options(&files)] {
+        let report = Examination::new(options.clone()).run(PATH).unwrap();
+        assert!(report.point_in_time.is_possible && report.remove_tables.is_possible, "{}", told(&report));
+        assert_eq!((report.point_in_time.entries_kept, report.point_in_time.lost.len()), (1, 0), "{}", told(&report));
+        let copy = files.crash_clone(CrashPolicy::KeepAll);
+        let (db, _) = Db::open_with_latest_options(PATH, db_options(&copy)).unwrap();
+        assert_eq!(db.get(b"key").unwrap().as_deref(), Some(&b"value"[..]));
+    }
+    // The directory is one that is not mounted.
+    for name in files.children(elsewhere).unwrap() {
+        files.remove_file(&elsewhere.join(name)).unwrap();
+    }
+    let report = Examination::new(db_options(&files)).run(PATH).unwrap();
+    assert!(!report.point_in_time.is_possible, "{}", told(&report));
+    assert!(report.point_in_time.note.contains("/data/logs"), "{}", told(&report));
+    assert!(Db::open_with_latest_options(PATH, db_options(&files)).is_err());
 }
