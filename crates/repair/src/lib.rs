@@ -37,6 +37,7 @@
 //! | `small_files.rs` | CURRENT, MANIFEST, IDENTITY, OPTIONS |
 //! | `states.rs` | what opens would bring up, by the engine's own code, without an open |
 //! | `remedies.rs` | what each way to mend keeps and loses |
+//! | `refusals.rs` | what a repair would have to guess, and refuses to |
 //! | `facts.rs` | what was found, in the form that a repair goes by |
 //! | `examine.rs` | all of them together: the report, and the facts that a repair goes by |
 //! | `salvage.rs` | tables from the intact entries of damaged tables, of logs, and of tables whose order is unknown |
@@ -53,6 +54,7 @@ mod examine;
 mod facts;
 mod logs;
 mod manifest;
+mod refusals;
 mod remedies;
 mod repair;
 mod report;

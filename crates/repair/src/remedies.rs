@@ -16,10 +16,11 @@
 use crate::counter::Counter;
 use crate::facts::{Facts, FamilyFacts, TableFacts};
 use crate::logs::LogEntry;
+use crate::refusals::refuse;
 use crate::report::{KeyRange, Remedy, Use};
+use crate::salvage;
 use crate::states::{self, Newest, Opened};
 use crate::surgery::Surgery;
-use crate::{repair, salvage};
 use ferrock_base::internal_key::{make_internal_key, user_key};
 use ferrock_base::{FileNumber, InternalComparator, MAX_SEQUENCE_NUMBER, Result, ValueType};
 use ferrock_format::file_name::FileKind;
@@ -198,7 +199,7 @@ pub(crate) fn judge(facts: &mut Facts, losses: &Losses, newest: &Newest) -> Resu
 
 fn of_repair(facts: &Facts, losses: &Losses) -> Remedy {
     let tables = facts.families.values().flat_map(|family| &family.tables);
-    if let Err(error) = repair::refuse(facts) {
+    if let Err(error) = refuse(facts) {
         return impossible(format!("it is refused: {error}"));
     }
     let mut lost: Vec<KeyRange> = losses.tables.values().flat_map(|table| table.ranges.clone()).collect();
