@@ -1,5 +1,5 @@
-//! Properties follow what they tell: memtables that wait, compactions that run, ages, temperatures, levels, and the maps
-//! of all of it.
+//! Properties follow what they tell: memtables that wait, compactions that run, ages, temperatures, levels, and the
+//! maps of all of it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod common;

@@ -52,16 +52,7 @@ pub(super) fn map_property(
         "block-cache-entry-stats" | "fast-block-cache-entry-stats" => {
             Some(cache::map(core.block_cache_of(&pinned.options), &*core.env.clock))
         }
-        _ => stalls(core, data, name),
-    }
-}
-
-/// How often writers were held back, by a family or by the database.
-pub(super) fn stalls(core: &DbCore, data: &ColumnFamilyData, name: &str) -> Option<BTreeMap<String, String>> {
-    match name {
-        "cf-write-stall-stats" => Some(data.stalls.told().map()),
-        "db-write-stall-stats" => Some(stalls::database_map(core.metrics.told_memory_stops())),
-        _ => None,
+        _ => properties::stalls(core, data, name),
     }
 }
 

@@ -22,7 +22,7 @@
 //! ingest/       tables from outside -> files of the database     metrics.rs    all numbers as one value
 //! storage_info.rs what a copy is made of                            updates/      the logs as batches, for replication
 //! views.rs      what a follower of another process shows                   stats.rs     what is told as time passes
-//! stats_timer.rs one thread of the process that has it told
+//! stats_timer.rs one thread of the process that has it told               timers.rs    what a database has of it
 //! remote.rs     compactions that another process runs                     open_and_compact.rs the other process
 //! ```
 //!
@@ -86,6 +86,7 @@ mod stats_timer;
 mod storage_info;
 mod successive_merges;
 mod switch_memtable;
+mod timers;
 mod tracked_logs;
 mod updates;
 mod versions;
@@ -161,9 +162,9 @@ pub(crate) struct DbCore {
     pub(crate) reads: ReadPath,
     /// Has its own lock, which is a leaf.
     pub(crate) seqno_times: SeqnoTimes,
-    pub(crate) wakeups: wakeups::Wakeups,
+    pub(crate) wakeups: timers::Wakeups,
     /// Has its own lock, under which that of the timer is taken.
-    pub(crate) timer_place: stats_timer::TimerPlace,
+    pub(crate) timer_place: timers::TimerPlace,
     /// Has its own lock, which is a leaf. Iterators hold it, too.
     pub(crate) tracer: Arc<Tracer>,
     /// Set where the database follows another process's.

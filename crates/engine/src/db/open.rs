@@ -28,8 +28,8 @@ pub(crate) use secondary::{catch_up, open_as_secondary};
 pub(crate) use tree::open_tree;
 
 use super::DbCore;
-use super::stats_timer::TimerPlace;
-use super::wakeups::{self, Wakeups};
+use super::timers::{TimerPlace, Wakeups};
+use super::wakeups;
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::db::options_file;
 use crate::db::space;

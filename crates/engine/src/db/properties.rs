@@ -3,7 +3,7 @@
 //! A name may come with or without the prefix `rocksdb.`. Numbers are also answered by
 //! `property`; texts only by it.
 
-use super::{DbCore, map_properties, metrics};
+use super::{DbCore, metrics};
 use crate::column_family::{ColumnFamilyData, SuperVersion};
 use crate::metrics::levels::{FamilyJobs, ToldJobs};
 use crate::metrics::stats_text::{self, FamilyStats, LevelRow};
@@ -13,7 +13,7 @@ use ferrock_base::Result;
 use ferrock_base::option_table::OptionValue as _;
 use ferrock_format::properties::TableProperties;
 use ferrock_table::options::DataBlockIndexType;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -112,7 +112,7 @@ pub(crate) fn property(core: &DbCore, data: &Arc<ColumnFamilyData>, name: &str) 
         let files = pinned.version.files().filter(|(_, file)| file.temperature as usize == temperature);
         return Some(files.map(|(_, file)| file.size_bytes).sum::<u64>().to_string());
     }
-    if let Some(map) = map_properties::stalls(core, data, name) {
+    if let Some(map) = stalls(core, data, name) {
         return Some(stalls::text(&map));
     }
     match name {
@@ -204,6 +204,15 @@ pub(super) fn int_property(core: &DbCore, data: &Arc<ColumnFamilyData>, name: &s
         "obsolete-sst-files-size" => metrics::obsolete_table_bytes(core),
         _ => return job_property(core, data, name),
     })
+}
+
+/// How often writers were held back, by a family or by the database.
+pub(super) fn stalls(core: &DbCore, data: &ColumnFamilyData, name: &str) -> Option<BTreeMap<String, String>> {
+    match name {
+        "cf-write-stall-stats" => Some(data.stalls.told().map()),
+        "db-write-stall-stats" => Some(stalls::database_map(core.metrics.told_memory_stops())),
+        _ => None,
+    }
 }
 
 /// See [`Db::aggregated_int_property`](super::Db::aggregated_int_property).

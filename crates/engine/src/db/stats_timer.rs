@@ -12,49 +12,11 @@
 //! Invariants: a database is in the list once at most; the list holds no database open; no lock is held while a
 //! database is asked; a close waits until the thread has asked it.
 
+use super::timers::TIMER;
 use super::{DbCore, stats};
-use ferrock_base::clock::{Alarm, Clock, SystemClock};
-use parking_lot::Mutex;
-use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock, Weak};
+use ferrock_base::clock::Clock;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
-
-static TIMER: LazyLock<Timer> = LazyLock::new(Timer::default);
-
-/// A place in the list: a time in microseconds of the timer's clock, and a number that no other place has.
-type Place = (u64, u64);
-
-/// Where a database is in the list.
-#[derive(Debug, Default)]
-pub(crate) struct TimerPlace(Mutex<Option<Place>>);
-
-impl Drop for TimerPlace {
-    fn drop(&mut self) {
-        if let Some(place) = self.0.get_mut().take() {
-            TIMER.list.lock().databases.remove(&place);
-        }
-    }
-}
-
-#[derive(Debug, Default)]
-struct Timer {
-    clock: SystemClock,
-    alarm: Arc<Alarm>,
-    list: Mutex<List>,
-}
-
-#[derive(Default)]
-struct List {
-    databases: BTreeMap<Place, Weak<DbCore>>,
-    last: u64,
-    is_running: bool,
-}
-
-impl std::fmt::Debug for List {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("List").field("databases", &self.databases.len()).finish_non_exhaustive()
-    }
-}
 
 /// True where the timer of the process has the database tell, and no thread of its own.
 pub(super) fn is_shared(core: &DbCore) -> bool {

@@ -28,7 +28,6 @@ use ferrock_base::SequenceNumber;
 use ferrock_base::clock::{Alarm, Clock};
 use ferrock_options::{ColumnFamilyOptions, CompactionShape, DbSettings};
 use ferrock_tree::version::Version;
-use parking_lot::Mutex;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -38,20 +37,6 @@ const LOOKS_WITHIN_AGE: u64 = 5;
 const OLD_SECS: u64 = 30 * 24 * 3600;
 /// Longer sleeps are of no use, and some clocks have no end of them.
 const LONGEST_SLEEP_SECS: u64 = 365 * 24 * 3600;
-
-/// Whether the thread runs, and what wakes it.
-#[derive(Debug, Default)]
-pub(crate) struct Wakeups {
-    is_running: Mutex<bool>,
-    alarm: Arc<Alarm>,
-}
-
-impl Wakeups {
-    /// The thread looks at the options again, and ends where it is of no use.
-    pub(super) fn wake(&self) {
-        self.alarm.ring();
-    }
-}
 
 /// Has all families looked at when a snapshot is released that kept old versions in their tables.
 #[derive(Debug)]
@@ -84,12 +69,6 @@ pub(super) fn await_release(core: &DbCore, family: u32, version: Option<&Version
         if core.reads.snapshots().await_release(family, newest, || core.visible()) {
             return;
         }
-    }
-}
-
-impl Drop for Wakeups {
-    fn drop(&mut self) {
-        self.alarm.ring();
     }
 }
 

@@ -325,8 +325,8 @@ impl JobOutput {
         self.files.iter().map(|file| file.size_bytes).sum::<u64>() + self.blob_size_bytes()
     }
 
-    /// Bytes of the tables as they would be had no data block been compressed. A table of which no such number is known,
-    /// as of one that another process wrote, counts as it is.
+    /// Bytes of the tables as they would be had no data block been compressed. A table of which no such number is
+    /// known, as of one that another process wrote, counts as it is.
     #[must_use]
     pub fn uncompressed_table_bytes(&self) -> u64 {
         let of = |file: &NewFile| match self.properties.get(&file.number) {
