@@ -70,7 +70,7 @@ fn what_is_counted_stays_within_the_budget_of_two_databases() {
     // A job that has just ended gives up what it holds behind the close.
     let holds = |name: &str, bytes: usize| !name.ends_with("Block") && bytes > 0;
     wait_until("closed databases hold nothing", || {
-        !budget.report().holders.iter().any(|holder| holds(&holder.name, holder.bytes as usize))
+        !budget.report().holders.iter().any(|holder| holds(holder.name, holder.bytes))
     });
 }
 
