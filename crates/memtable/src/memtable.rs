@@ -574,7 +574,8 @@ impl MemTable {
     pub fn note_written(&self, unix_seconds: impl FnOnce() -> u64) {
         if self.first_written_secs.load(Ordering::Relaxed) == 0 {
             // Of two threads that write first the first one counts.
-            let _ = self.first_written_secs.compare_exchange(0, unix_seconds(), Ordering::Relaxed, Ordering::Relaxed);
+            let now = unix_seconds().max(1);
+            let _ = self.first_written_secs.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
         }
     }
 

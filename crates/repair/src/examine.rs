@@ -174,7 +174,7 @@ impl<'a> Examiner<'a> {
         self.files.sort_by(|a, b| a.path.cmp(&b.path));
         facts.report.files = std::mem::take(&mut self.files);
         facts.log_keys = self.losses.logs.internal_keys(&facts);
-        remedies::judge(&mut facts, &self.losses, &newest)?;
+        remedies::judge(&mut facts, &self.losses, &newest);
         Ok(facts)
     }
 
@@ -279,8 +279,8 @@ impl<'a> Examiner<'a> {
             if self.subject.tables.contains_key(number) {
                 continue;
             }
+            let name = manifest.tree.families.get(family).map_or("default", |family| &family.name);
             if is_trusted {
-                let name = manifest.tree.families.get(family).map_or("default", |family| &family.name);
                 let path = self.subject.path_of(name, table.path_id, &file_name::table(*number));
                 let mut report = missing_report(path, FileKind::Table, *number);
                 (report.family, report.level) = (Some(name.to_owned()), Some(table.level));
@@ -288,7 +288,7 @@ impl<'a> Examiner<'a> {
                 self.losses.tables.insert(*number, TableLoss::of_all(remedies::range_of(name, table)));
             } else {
                 // What the MANIFEST says behind its damage may have removed it.
-                self.losses.unsure += 1;
+                self.losses.unsure.push(remedies::range_of(name, table));
             }
         }
         for facts in families.values_mut() {

@@ -129,7 +129,7 @@ pub(crate) struct Losses {
     pub(crate) tables: BTreeMap<FileNumber, TableLoss>,
     pub(crate) logs: LogLosses,
     /// Tables that are not there, and of which a damaged MANIFEST does not tell whether they have to be.
-    pub(crate) unsure: u64,
+    pub(crate) unsure: Vec<KeyRange>,
 }
 
 impl Losses {
@@ -173,10 +173,7 @@ fn impossible(note: String) -> Remedy {
 }
 
 /// Fills in the remedies of the report.
-///
-/// # Errors
-/// Those of opening files that the report has not named.
-pub(crate) fn judge(facts: &mut Facts, losses: &Losses, newest: &Newest) -> Result<()> {
+pub(crate) fn judge(facts: &mut Facts, losses: &Losses, newest: &Newest) {
     let repair = of_repair(facts, losses);
     let mut opened = Opened::default();
     let point_in_time = in_place(facts, losses, newest, &mut opened, &BTreeSet::new());
@@ -188,13 +185,14 @@ pub(crate) fn judge(facts: &mut Facts, losses: &Losses, newest: &Newest) -> Resu
         Err(error) => impossible(format!("tables cannot be removed: {error}")),
     };
     let best_efforts = match states::best_efforts(&facts.subject) {
-        Ok(found) => of_best_efforts(facts, losses, &mut opened, &found)?,
+        // Beside a writer a file may be gone by now.
+        Ok(found) => of_best_efforts(facts, losses, &mut opened, &found)
+            .unwrap_or_else(|error| impossible(format!("what it keeps cannot be read: {error}"))),
         Err(error) => impossible(format!("the open fails: {error}")),
     };
     let report = &mut facts.report;
     (report.repair, report.point_in_time) = (repair, point_in_time);
     (report.remove_tables, report.best_efforts) = (remove_tables, best_efforts);
-    Ok(())
 }
 
 fn of_repair(facts: &Facts, losses: &Losses) -> Remedy {
@@ -204,6 +202,7 @@ fn of_repair(facts: &Facts, losses: &Losses) -> Remedy {
     }
     let mut lost: Vec<KeyRange> = losses.tables.values().flat_map(|table| table.ranges.clone()).collect();
     lost.extend(losses.logs.unread.iter().cloned());
+    lost.extend(losses.unsure.iter().cloned());
     let replaced = if facts.is_trusted { Vec::new() } else { maybe_replaced(facts) };
     let count = replaced.len();
     lost.extend(replaced);
@@ -218,7 +217,7 @@ fn of_repair(facts: &Facts, losses: &Losses) -> Remedy {
                 "the MANIFEST cannot be trusted: every table counts, also one that was replaced and not yet removed, \
                  which {count} may be; {} tables that it names are not there, because they were replaced later or \
                  because they are lost",
-                losses.unsure
+                losses.unsure.len()
             ),
         },
         entries_kept: tables.map(|table| table.span.entries).sum::<u64>() + losses.logs.kept,
@@ -313,14 +312,15 @@ fn of_best_efforts(facts: &Facts, losses: &Losses, opened: &mut Opened, found: &
     }
     let is_newest_manifest = facts.is_trusted && facts.manifest == Some(found.manifest);
     let state = states::tables_of(&found.versions);
-    let has = |number: FileNumber| state.iter().any(|(_, _, table)| table.number == number);
+    let in_state: BTreeSet<FileNumber> = state.iter().map(|(_, _, table)| table.number).collect();
+    let in_newest = facts.tree.tables();
     let (mut kept, mut lost) = (0, losses.logs.unread.clone());
     lost.extend(ranges_of(&losses.logs.all));
     for (id, family, table) in &state {
         let (entries, damaged) = contents_of(facts, losses, &found.versions, (*id, family), table)?;
         kept += entries;
         lost.extend(damaged);
-        if facts.tree.tables().get(&table.number).is_none_or(|(own, _)| own != id) {
+        if in_newest.get(&table.number).is_none_or(|(own, _)| own != id) {
             lost.push(range_of(family, table));
         }
     }
@@ -329,7 +329,7 @@ fn of_best_efforts(facts: &Facts, losses: &Losses, opened: &mut Opened, found: &
         lost.extend(tables.iter().map(|table| range_of(family, table)));
     }
     let newest = facts.families.values().flat_map(|family| &family.tables);
-    let lacking: u64 = newest.filter(|table| !has(table.number)).map(|table| table.span.entries).sum();
+    let lacking: u64 = newest.filter(|table| !in_state.contains(&table.number)).map(|table| table.span.entries).sum();
     let lacks = found.left_out.values().map(Vec::len).sum::<usize>();
     let note = match (is_newest_manifest, lacks) {
         (true, 0) => "the newest state; nothing of the logs".to_owned(),

@@ -116,7 +116,8 @@ impl HistogramData {
                 let begin = if bucket == 0 { 0 } else { LAST_VALUES[bucket - 1] } as f64;
                 let length = LAST_VALUES[bucket] as f64 - begin;
                 let part = if values == 0 { 0.0 } else { (threshold - before as f64) / values as f64 };
-                return (begin + length * part).clamp(self.min() as f64, self.max as f64);
+                // A value that is being added may be in a bucket, and not in the bounds yet.
+                return (begin + length * part).max(self.min() as f64).min(self.max as f64);
             }
             before += values;
         }

@@ -18,6 +18,7 @@
 use super::{DbCore, properties};
 use crate::column_family::ColumnFamilyData;
 use crate::metrics::levels::Activity;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// See [`Db::reset_stats`](super::Db::reset_stats).
 pub(super) fn reset(core: &DbCore) {
@@ -35,7 +36,8 @@ pub(super) fn tell_if_due(core: &DbCore) -> Option<u64> {
     let period_us = period_us(core)?;
     let now_us = core.env.clock.monotonic_us();
     if core.metrics.begin_dump(now_us, period_us) {
-        dump(core);
+        // A logger or a file system of the caller's that panics takes neither a job nor the timer with it.
+        let _ = catch_unwind(AssertUnwindSafe(|| dump(core)));
     }
     Some(core.metrics.until_dump_us(now_us, period_us))
 }
@@ -57,8 +59,13 @@ fn period_us(core: &DbCore) -> Option<u64> {
 fn dump(core: &DbCore) {
     let log = core.events.log();
     log.info(|| "------- DUMPING STATS -------".to_owned());
-    log.info(|| properties::db_stats(core));
+    // Texts are made before the LOG is locked.
+    let stats = properties::db_stats(core);
+    log.info(|| stats);
     for data in core.families.load().iter() {
+        if core.jobs.is_closing() {
+            return;
+        }
         if data.jobs.begin_dump(activity(data))
             && let Some(stats) = properties::property(core, data, "cfstats")
         {
@@ -66,7 +73,8 @@ fn dump(core: &DbCore) {
         }
     }
     if let Some(statistics) = core.metrics.statistics() {
-        log.info(|| format!("STATISTICS:\n{statistics}"));
+        let statistics = format!("STATISTICS:\n{statistics}");
+        log.info(|| statistics);
     }
 }
 

@@ -38,7 +38,7 @@ fn put(core: &Arc<DbCore>) {
     let until_us = stats::until_due_us(core);
     let mut list = TIMER.list.lock();
     if let Some(place) = own.take() {
-        list.databases.remove(&place);
+        list.remove(place);
     }
     let Some(until_us) = until_us else { return };
     list.last += 1;
@@ -48,10 +48,13 @@ fn put(core: &Arc<DbCore>) {
     if list.is_running {
         return TIMER.alarm.ring();
     }
-    match core.env.spawner.spawn("ferrock:stats", Box::new(run)) {
-        Ok(_) => list.is_running = true,
+    let started = core.env.spawner.spawn("ferrock:stats", Box::new(run));
+    list.is_running = started.is_ok();
+    // A LOG may take long.
+    drop((own, list));
+    if let Err(error) = started {
         // Jobs ask, too; and the next database that is put into the list tries again.
-        Err(error) => core.events.log().warn(|| format!("statistics are dumped where a job begins: {error}")),
+        core.events.log().warn(|| format!("statistics are dumped where a job begins: {error}"));
     }
 }
 

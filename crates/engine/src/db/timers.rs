@@ -40,7 +40,7 @@ pub(crate) struct TimerPlace(pub(super) Mutex<Option<Place>>);
 impl Drop for TimerPlace {
     fn drop(&mut self) {
         if let Some(place) = self.0.get_mut().take() {
-            TIMER.list.lock().databases.remove(&place);
+            TIMER.list.lock().remove(place);
         }
     }
 }
@@ -60,6 +60,16 @@ pub(super) struct List {
     /// The number that was given out last.
     pub(super) last: u64,
     pub(super) is_running: bool,
+}
+
+impl List {
+    /// Takes a database out. Without any the thread ends.
+    pub(super) fn remove(&mut self, place: Place) {
+        self.databases.remove(&place);
+        if self.databases.is_empty() {
+            TIMER.alarm.ring();
+        }
+    }
 }
 
 impl std::fmt::Debug for List {
