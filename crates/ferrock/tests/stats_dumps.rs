@@ -46,7 +46,7 @@ impl Rig {
 
     /// Lets time pass, and the thread see it. Before and behind it sleeps.
     fn pass(&self, seconds: u64) {
-        wait_until("the thread sleeps", || self.clock.sleepers() == 1);
+        wait_until("the thread sleeps", || self.clock.asleep() == 1);
         self.clock.advance(Duration::from_secs(seconds));
     }
 }
@@ -62,11 +62,12 @@ fn a_database_in_which_nothing_happens_dumps_every_period() {
     let db = rig.open();
     for dumps in 1..=3 {
         rig.pass(59);
-        wait_until("the thread sleeps", || rig.clock.sleepers() == 1);
+        wait_until("the thread sleeps", || rig.clock.asleep() == 1);
         assert_eq!(rig.dumps(), dumps - 1, "a second too early");
         rig.pass(1);
         wait_until("a dump", || rig.dumps() == dumps);
     }
+    wait_until("the thread sleeps", || rig.clock.asleep() == 1);
     let log = rig.log();
     let (_, last) = log.rsplit_once(HEAD).unwrap();
     let place = |text: &str| last.find(text).unwrap_or_else(|| panic!("{text} in {last}"));
@@ -76,7 +77,7 @@ fn a_database_in_which_nothing_happens_dumps_every_period() {
     rig.pass(100_000);
     wait_until("a dump", || rig.dumps() == 4);
     db.close().unwrap();
-    assert_eq!(rig.clock.sleepers(), 0, "the thread ends with the database");
+    wait_until("the thread ends with the database", || rig.clock.sleepers() == 0);
     rig.clock.advance(Duration::from_secs(1000));
     assert_eq!(rig.dumps(), 4);
 }
@@ -102,7 +103,7 @@ fn reads_alone_are_dumped_and_a_quiet_family_is_told_in_every_eighth_period() {
         db.read_past_the_cache(&families[0]);
         rig.pass(60);
         wait_until("a dump", || rig.dumps() == dumps);
-        wait_until("the thread sleeps", || rig.clock.sleepers() == 1);
+        wait_until("the thread sleeps", || rig.clock.asleep() == 1);
         counts.push(told("other"));
     }
     assert_eq!(told("default"), 20, "it is read");
@@ -141,7 +142,7 @@ fn the_period_changes_while_the_database_is_open() {
     assert_eq!(rig.dumps(), 1, "0: never, also before jobs");
     set("20000");
     rig.pass(9_999);
-    wait_until("the thread sleeps", || rig.clock.sleepers() == 1);
+    wait_until("the thread sleeps", || rig.clock.asleep() == 1);
     assert_eq!(rig.dumps(), 1);
     // Shorter than what has passed: at once.
     set("30");
@@ -182,6 +183,7 @@ fn a_database_open_for_reading_dumps_nothing() {
     let db = rig.open();
     db.put(b"key", b"value").unwrap();
     db.close().unwrap();
+    wait_until("the thread ends with the database", || rig.clock.sleepers() == 0);
     let mut options = rig.options.clone();
     options.create_if_missing = false;
     let (db, families) = Db::open_read_only("/db", options, None).unwrap();

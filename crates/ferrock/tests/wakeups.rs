@@ -46,8 +46,10 @@ fn with_table(db: &Db) -> Vec<u64> {
     tables(db)
 }
 
+/// Waits until so many threads sleep, and will sleep on: one that is about to wake asks for the time before it sleeps
+/// again, and must not be told that there is more of it in between.
 fn sleeps(clock: &ManualClock, threads: usize) {
-    wait_until("the thread", || clock.sleepers() == threads);
+    wait_until("the thread", || clock.asleep() == threads && (threads > 0 || clock.sleepers() == 0));
 }
 
 /// Without the thread the table would stay as it is for ever: nothing is written, and no snapshot is released.
