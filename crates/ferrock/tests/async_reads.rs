@@ -380,7 +380,7 @@ fn a_block_that_many_wait_for_is_read_and_made_once() {
         Tasks::run(futures, &mut |_, result| assert_eq!(owned(result).unwrap().as_ref(), Some(&wanted)));
         let requests = file_system.counters().snapshot().all_classes().since(counted.all_classes());
         // How many are joined hangs on how fast the device is.
-        assert!((1..FUTURES).contains(&requests.requests), "{requests:?}");
+        assert!((1..FUTURES * 3 / 4).contains(&requests.requests), "{requests:?}");
         let after = cache.stats().total();
         assert_eq!((after.hits - stats.hits, after.misses - stats.misses), (0, FUTURES), "each looked once");
         let inserts = after.inserts - stats.inserts;

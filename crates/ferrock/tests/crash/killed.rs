@@ -260,6 +260,7 @@ fn a_killed_writer_that_syncs_loses_nothing() {
         }
     }
     println!("{SYNCED_ROUNDS} writers killed after {records} records, {torn} within a record");
+    assert!(torn < SYNCED_ROUNDS / 2, "{torn} of {SYNCED_ROUNDS} logs have a torn end");
 }
 
 fn copy_directory(from: &Path, to: &Path) {

@@ -14,8 +14,8 @@
 //! because the writer keeps the older one and all behind it. What a log holds is read behind the tree.
 //!
 //! Tried and lost: to open the logs that the MANIFEST needs, and to look at the MANIFEST again behind it. Each flush
-//! between the two was a reason to begin anew, and both looks read the whole MANIFEST: behind some thousand changes no
-//! open beside a writer that flushed 300 times a second was ever good.
+//! between the two was a reason to begin anew, and both looks read the whole MANIFEST: beside a writer that flushed
+//! after every put, no open was good any more once the MANIFEST was long (`--test read_only_beside`).
 
 use super::Opener;
 use crate::db::recovery::{OpenLog, RecoveredLogs, log_numbers};
@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// How often the logs are listed.
 const MOST_LISTINGS: usize = 50;
 
-/// See the module.
+/// The MANIFEST of a database that another process writes, and the logs that its tree needs.
 pub(super) struct WritersTree {
     manifest: RefCell<FollowedManifest>,
 }
