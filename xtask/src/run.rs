@@ -68,6 +68,8 @@ pub(crate) fn output(mut command: Command) -> Result<String, String> {
     let output =
         command.stderr(Stdio::inherit()).output().map_err(|error| format!("cannot start `{text}`: {error}"))?;
     if !output.status.success() {
+        // What it printed says why.
+        print!("{}", String::from_utf8_lossy(&output.stdout));
         return Err(format!("`{text}` failed ({})", output.status));
     }
     String::from_utf8(output.stdout).map_err(|_| format!("`{text}` did not print text"))

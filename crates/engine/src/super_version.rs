@@ -2,7 +2,7 @@
 //! moment, and how threads get at it without writing to a shared cache line.
 //!
 //! ```text
-//! current ----------> SuperVersion 7          (slow path: one shared count)
+//! current ----------> 7, SuperVersion 7       (slow path: one shared count)
 //! number  = 7
 //! slots   [ - ][ 7 ][ - ][ 7 ] ...            one per thread (modulo), each on its own cache line
 //! ```
@@ -14,6 +14,11 @@
 //! takes its old reference out again, or the installer's sweep finds it. So after an
 //! installation no slot keeps an old SuperVersion, however long its thread sleeps:
 //! an idle thread pins nothing but the current one.
+//!
+//! No thread goes back in time: between the two stores of an installer, a reader of `current` has the new
+//! SuperVersion while slots with the old one still pass for current. So its number comes with it, and the reader
+//! raises `number` itself before it reads. (The number was once counted by the installer alone:
+//! of two threads on one slot one could then read a new value and after that the old one.)
 //!
 //! A slot belongs to no thread in particular. A thread that ends leaves at most the
 //! current SuperVersion behind, and dropping the column family empties all slots.
@@ -30,7 +35,8 @@ const SLOTS: usize = 64;
 
 /// Something that is replaced as a whole and read by many threads.
 pub(crate) struct SuperVersionCell<T> {
-    current: SwapCell<T>,
+    current: SwapCell<Numbered<T>>,
+    /// Never less than the number of any value that was read out of `current`.
     number: AtomicU64,
     slots: Box<[PaddedSlot<T>]>,
 }
@@ -58,7 +64,7 @@ impl<T> SuperVersionCell<T> {
 
     fn with_slots(value: Arc<T>, count: usize) -> Self {
         Self {
-            current: SwapCell::new(value),
+            current: SwapCell::new(Arc::new(Numbered { number: 1, value })),
             number: AtomicU64::new(1),
             slots: (0..count).map(|_| PaddedSlot(Slot::new(None))).collect(),
         }
@@ -66,8 +72,9 @@ impl<T> SuperVersionCell<T> {
 
     /// Replaces the value. Callers are serialised by the lock of the scheduler of jobs.
     pub(crate) fn install(&self, value: Arc<T>) {
-        self.current.store(value);
-        self.number.fetch_add(1, Ordering::SeqCst);
+        let number = self.current.load().number + 1;
+        self.current.store(Arc::new(Numbered { number, value }));
+        self.number.fetch_max(number, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         for slot in &self.slots {
             drop(slot.0.take());
@@ -76,7 +83,17 @@ impl<T> SuperVersionCell<T> {
 
     /// The current value with a reference of its own: for iterators and background work.
     pub(crate) fn load(&self) -> Arc<T> {
-        self.current.load()
+        let current = self.newest();
+        Arc::clone(&current.value)
+    }
+
+    /// The current value, whose number is told before the value is used: see the head of this file.
+    fn newest(&self) -> Arc<Numbered<T>> {
+        let current = self.current.load();
+        if self.number.load(Ordering::SeqCst) < current.number {
+            self.number.fetch_max(current.number, Ordering::SeqCst);
+        }
+        current
     }
 
     /// Counts installations, from 1.
@@ -98,9 +115,8 @@ impl<T> SuperVersionCell<T> {
 
     #[cold]
     fn refill(&self) -> Box<Numbered<T>> {
-        // The number first: a value installed in between makes the number too small, and the give-back then drops it.
-        let number = self.number.load(Ordering::SeqCst);
-        Box::new(Numbered { number, value: self.current.load() })
+        let current = self.newest();
+        Box::new(Numbered { number: current.number, value: Arc::clone(&current.value) })
     }
 
     #[inline]
@@ -196,31 +212,40 @@ mod tests {
         assert_eq!(alive, 1, "only the current value is alive");
     }
 
+    /// Two threads on one slot, one of which also loads, beside an installation.
+    #[cfg(shuttle)]
+    fn hand_over() {
+        let old = Arc::new(1u64);
+        let cell = Arc::new(SuperVersionCell::with_slots(Arc::clone(&old), 1));
+        let readers: Vec<_> = [false, true]
+            .map(|loads| {
+                let cell = Arc::clone(&cell);
+                shuttle::thread::spawn(move || {
+                    let first = if loads { *cell.load() } else { **cell.pin(0) };
+                    let second = **cell.pin(0);
+                    assert!(second >= first, "a reader went back in time");
+                    assert!(*cell.load() >= second, "a load went back in time");
+                })
+            })
+            .into();
+        cell.install(Arc::new(2));
+        assert_eq!(**cell.pin(0), 2, "the installer sees what it installed");
+        for reader in readers {
+            reader.join().unwrap();
+        }
+        assert_eq!(Arc::strong_count(&old), 1, "no slot kept the old value");
+    }
+
     #[cfg(shuttle)]
     #[test]
     fn model_of_the_hand_over() {
-        shuttle::check_random(
-            || {
-                let old = Arc::new(1u64);
-                let cell = Arc::new(SuperVersionCell::with_slots(Arc::clone(&old), 1));
-                let readers: Vec<_> = (0..2)
-                    .map(|_| {
-                        let cell = Arc::clone(&cell);
-                        shuttle::thread::spawn(move || {
-                            let first = **cell.pin(0);
-                            let second = **cell.pin(0);
-                            assert!(second >= first);
-                        })
-                    })
-                    .collect();
-                cell.install(Arc::new(2));
-                assert_eq!(**cell.pin(0), 2, "the installer sees what it installed");
-                for reader in readers {
-                    reader.join().unwrap();
-                }
-                assert_eq!(Arc::strong_count(&old), 1, "no slot kept the old value");
-            },
-            5_000,
-        );
+        shuttle::check_random(hand_over, 50_000);
+    }
+
+    /// When a reader could go back in time, 5,000 random schedules showed it in 5 of 120 runs.
+    #[cfg(shuttle)]
+    #[test]
+    fn model_of_the_hand_over_with_few_preemptions() {
+        shuttle::check_pct(hand_over, 50_000, 4);
     }
 }
