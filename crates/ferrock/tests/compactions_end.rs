@@ -11,10 +11,10 @@
 mod common;
 
 use common::options_on;
-use common::threads::wait_until;
-use ferrock::options::{CompressionType, MergeOperator};
+use common::threads::{self, wait_until};
+use ferrock::options::{BottommostLevelCompaction, CompressionType, MergeOperator};
 use ferrock::{ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions};
-use ferrock::{CompactionJobInfo, EventListener};
+use ferrock::{CompactionJobInfo, CompactionReason, EventListener};
 use ferrock_base::ValueType;
 use ferrock_base::compaction_filter::{CompactionFilter, FilterContext, FilterDecision};
 use ferrock_base::random::Random;
@@ -142,6 +142,58 @@ fn a_change_of_level_waits_for_compactions_elsewhere() {
         assert_eq!(db.get(&key(50)).unwrap().unwrap(), *b"value");
         db.close().unwrap();
     }
+}
+
+/// Holds the automatic compaction that begins first.
+struct HeldAtItsBegin(Arc<threads::Gate>);
+
+impl EventListener for HeldAtItsBegin {
+    fn on_compaction_begin(&self, event: &CompactionJobInfo) {
+        if event.compaction_reason == CompactionReason::LevelMaxLevelSize {
+            self.0.pass();
+        }
+    }
+}
+
+/// While a compaction by hand waits for it, an automatic one moves the table below the last level that there was.
+#[test]
+fn what_moves_past_the_last_step_is_compacted_too() {
+    let gate = threads::Gate::shut();
+    let mut family = ColumnFamilyOptions::default();
+    family.level_compaction_dynamic_level_bytes = false;
+    family.compression = CompressionType::NoCompression;
+    family.disable_auto_compactions = true;
+    family.max_bytes_for_level_base = 1;
+    let listener = Arc::new(HeldAtItsBegin(Arc::clone(&gate)));
+    let families = vec![("default".to_owned(), family)];
+    let db = Db::open_cf("/db", database_options(listener), families).unwrap().0;
+    let tables = |db: &Db| db.live_files().iter().map(|file| (file.level, file.number)).collect::<Vec<_>>();
+    db.put(b"key", &[7; 100]).unwrap();
+    db.flush().unwrap();
+    db.compact_range(None, None).unwrap();
+    let before = tables(&db);
+    assert_eq!(before.iter().map(|(level, _)| *level).collect::<Vec<_>>(), [1]);
+    let family = db.default_column_family().unwrap();
+    // Level 2 has room for it.
+    let room = [("max_bytes_for_level_multiplier", "1000000"), ("disable_auto_compactions", "false")];
+    db.set_options_cf(&family, &room).unwrap();
+    gate.wait_for(1);
+    let by_hand = db.clone();
+    let waiting = threads::Waiting::begin("compact_range", move || {
+        let options = CompactRangeOptions {
+            exclusive_manual_compaction: false,
+            bottommost_level_compaction: BottommostLevelCompaction::Force,
+            ..CompactRangeOptions::default()
+        };
+        by_hand.compact_range_cf(&family, None, None, &options)
+    });
+    gate.open();
+    waiting.join().unwrap();
+    let after = tables(&db);
+    assert_eq!(after.len(), 1, "{after:?}");
+    assert_eq!(after[0].0, 2, "the automatic compaction moved it: {after:?}");
+    assert_ne!(after[0].1, before[0].1, "the table is the one that there was: {before:?}, {after:?}");
+    db.close().unwrap();
 }
 
 /// Operands stay as they are until there is all of the value.

@@ -9,7 +9,7 @@ use crate::jobs::{ManualPiece, StoppedBy};
 use crate::options::{BottommostLevelCompaction, CompactRangeOptions, CompactionStyle, FlushOptions};
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_options::FlushReason;
-use ferrock_tree::compaction::picker::{ManualChoice, ManualRequest, ManualStep, manual_steps, pick_manual};
+use ferrock_tree::compaction::picker::{ManualChoice, ManualRequest, ManualStep, manual_steps, manual_steps_below, pick_manual};
 use ferrock_tree::version::Version;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -74,11 +74,20 @@ fn compact_steps(
         BottommostLevelCompaction::Skip | BottommostLevelCompaction::Force => FileNumber(u64::MAX),
     };
     let mut steps: VecDeque<ManualStep> = manual_steps(&version, &data.options.load(), begin, end, mode).into();
+    drop(version);
     while let Some(step) = steps.pop_front() {
         let reached = compact_step(core, data, step, begin, end, ignore_files_from, options)?;
         // The base level may have risen since the steps were made: what went there goes on from there.
         for level in (reached..step.output_level).rev() {
             steps.push_front(ManualStep { input_level: level, output_level: level + 1 });
+        }
+        if steps.is_empty()
+            && let Some(version) = core.versions.current(data.id)
+        {
+            // While a step waited, a compaction beside it may have moved tables past the last of them. Each time it
+            // goes deeper, so it ends. (RocksDB leaves such tables as they are.)
+            let options = data.options.load();
+            steps.extend(manual_steps_below(&version, &options, begin, end, mode, step.output_level));
         }
     }
     Ok(())

@@ -70,19 +70,52 @@ pub fn manual_steps(
     if options.compaction_shape() == CompactionShape::Runs {
         return vec![ManualStep { input_level: 0, output_level: version.num_compacted_levels() - 1 }];
     }
-    let range = BoundaryRange::of_user_keys(begin, end);
-    let comparator = version.comparator().user();
-    let holds_data = |level: usize| version.level(level).iter().any(|file| range.overlaps(comparator, file));
-    let Some(first) = (0..version.num_levels()).find(|&level| holds_data(level)) else { return Vec::new() };
-    // Dynamic targets do without levels above the last where they can, and so does RocksDB's manual compaction.
-    let is_dynamic = options.level_compaction_dynamic_level_bytes && options.compaction_style == CompactionStyle::Level;
-    let deepest = match (0..version.num_levels()).rfind(|&level| holds_data(level)) {
-        _ if is_dynamic => version.num_levels() - 1,
-        found => found.unwrap_or(first),
-    };
+    let levels = levels_with(version, begin, end);
+    let Some(&first) = levels.first() else { return Vec::new() };
     if version.num_levels() == 1 {
         return vec![ManualStep { input_level: 0, output_level: 0 }];
     }
+    // Dynamic targets do without levels above the last where they can, and so does RocksDB's manual compaction.
+    let is_dynamic = options.level_compaction_dynamic_level_bytes && options.compaction_style == CompactionStyle::Level;
+    let deepest = if is_dynamic { version.num_levels() - 1 } else { levels.last().copied().unwrap_or(first) };
+    steps_down(version, options, first, deepest, bottommost)
+}
+
+/// The steps behind those of [`manual_steps`], which ended in the level `reached`: for tables of the range that a
+/// compaction beside them has moved below it, past the step that would have rewritten them.
+#[must_use]
+pub fn manual_steps_below(
+    version: &Version,
+    options: &ColumnFamilyOptions,
+    begin: Option<&[u8]>,
+    end: Option<&[u8]>,
+    bottommost: BottommostLevelCompaction,
+    reached: usize,
+) -> Vec<ManualStep> {
+    if options.compaction_shape() != CompactionShape::Levels || version.num_levels() == 1 {
+        return Vec::new();
+    }
+    match levels_with(version, begin, end).last() {
+        Some(&deepest) if deepest > reached => steps_down(version, options, reached, deepest, bottommost),
+        _ => Vec::new(),
+    }
+}
+
+/// The levels that hold tables of the range.
+fn levels_with(version: &Version, begin: Option<&[u8]>, end: Option<&[u8]>) -> Vec<usize> {
+    let range = BoundaryRange::of_user_keys(begin, end);
+    let comparator = version.comparator().user();
+    let holds_data = |&level: &usize| version.level(level).iter().any(|file| range.overlaps(comparator, file));
+    (0..version.num_levels()).filter(holds_data).collect()
+}
+
+fn steps_down(
+    version: &Version,
+    options: &ColumnFamilyOptions,
+    first: usize,
+    deepest: usize,
+    bottommost: BottommostLevelCompaction,
+) -> Vec<ManualStep> {
     let mut steps = Vec::new();
     let mut level = first;
     while level < deepest || level == 0 {

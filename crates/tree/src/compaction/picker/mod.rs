@@ -43,7 +43,7 @@ mod within;
 pub use files::{FilesRequest, pick_files};
 pub use input::{PickerInput, Readable};
 pub(crate) use inputs::{grandparents, max_output_file_size_bytes};
-pub use manual::{ManualChoice, ManualRequest, ManualStep, manual_steps, pick_manual};
+pub use manual::{ManualChoice, ManualRequest, ManualStep, manual_steps, manual_steps_below, pick_manual};
 pub(crate) use placement::proximal_output;
 #[cfg(test)]
 pub use score::LevelScore;

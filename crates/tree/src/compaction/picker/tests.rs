@@ -1,7 +1,7 @@
 //! Text scripts: levels and options in, the chosen compaction out. `UPDATE_EXPECT=1` rewrites the expectations.
 //!
 //! ```text
-//! pick                                   or: scores | manual 0->6 [begin..end] | steps [begin..end] [force] | twice
+//! pick                                   or: scores | manual 0->6 [begin..end] | steps [begin..end] [below=1] [force] | twice
 //!                                            | files 6 #3 #4 [move] [limit=100] [kNoCompression]
 //!                                            | debt 50                    bytes that wait in memtables
 //! options name=value ...
@@ -263,7 +263,12 @@ fn run(input: &str) -> String {
                     Some(&"force") => BottommostLevelCompaction::Force,
                     _ => BottommostLevelCompaction::IfHaveCompactionFilter,
                 };
-                for step in manual_steps(&version, &script.options, begin, end, bottommost) {
+                let below = words.iter().find_map(|word| word.strip_prefix("below="));
+                let steps = match below.map(|reached| reached.parse().unwrap()) {
+                    Some(reached) => manual_steps_below(&version, &script.options, begin, end, bottommost, reached),
+                    None => manual_steps(&version, &script.options, begin, end, bottommost),
+                };
+                for step in steps {
                     writeln!(out, "L{} -> L{}", step.input_level, step.output_level).unwrap();
                 }
             }
