@@ -164,8 +164,8 @@ impl<'a> Writer<'a> {
         steps.extend(snapshots.into_iter().map(Step::CheckSnapshot));
         // RocksDB reads no other tables than those that a family writes.
         let new_kinds = settings.families.iter().enumerate().filter(|(_, settings)| settings.is_new_kind);
-        // A compaction by hand plans its levels before it waits for the automatic ones, as RocksDB's does: one that
-        // moves a table below them keeps it from being written again. The second one finds it.
+        // RocksDB plans the levels of a compaction by hand before that waits for automatic ones: one that moves a table
+        // below them keeps it from being written again. The second one finds it.
         let all = |family| Step::Compact { family, begin: None, end: None, force: true };
         steps.extend(new_kinds.flat_map(|(family, _)| [all(family), all(family)]));
         steps.push(Step::Check);

@@ -9,7 +9,9 @@ use crate::jobs::{ManualPiece, StoppedBy};
 use crate::options::{BottommostLevelCompaction, CompactRangeOptions, CompactionStyle, FlushOptions};
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_options::FlushReason;
-use ferrock_tree::compaction::picker::{ManualChoice, ManualRequest, ManualStep, manual_steps, manual_steps_below, pick_manual};
+use ferrock_tree::compaction::picker::{
+    ManualChoice, ManualRequest, ManualStep, manual_steps, manual_steps_below, pick_manual,
+};
 use ferrock_tree::version::Version;
 use std::collections::VecDeque;
 use std::sync::Arc;

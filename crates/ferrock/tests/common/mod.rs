@@ -2,6 +2,7 @@
 #![allow(dead_code, clippy::disallowed_methods, reason = "each test program uses a part of it, and starts threads")]
 
 pub mod books;
+pub mod cores;
 pub mod mixed_load;
 pub mod threads;
 

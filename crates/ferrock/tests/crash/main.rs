@@ -9,6 +9,7 @@
 //! compressed_logs.rs  the ends of logs with wal_compression
 //! flipped_bits.rs  any log that is still needed, for absolute consistency
 //! killed.rs     a process that dies by SIGKILL while it appends to its log
+//! ../common/cores.rs    points are judged on all processors
 //! ../common/workers.rs  compactions that another process would run
 //! ```
 //!
@@ -17,6 +18,8 @@
 #![allow(clippy::disallowed_methods, reason = "a test starts processes, waits, and copies directories")]
 
 mod compressed_logs;
+#[path = "../common/cores.rs"]
+mod cores;
 mod damaged_logs;
 mod flipped_bits;
 #[cfg(unix)]

@@ -5,6 +5,7 @@
 //! `FERROCK_FAULT_SEEDS=400 cargo test -p ferrock --test faults random -- --nocapture` runs more seeds,
 //! `FERROCK_FAULT_SEED=n` begins at another one.
 
+use crate::common::cores::on_all_cores;
 use crate::history::{Batch, Change, Fate, Found, History, Life, mark};
 use crate::rig::{DIRECTORY, family_options};
 use crate::workers::{Conduct, InProcess};
@@ -681,21 +682,23 @@ pub fn number(name: &str, default: u64) -> u64 {
 fn what_failed_is_gone_and_what_is_acknowledged_stays() {
     let first = number("FERROCK_FAULT_SEED", 0);
     let seeds = number("FERROCK_FAULT_SEEDS", DEFAULT_SEEDS);
-    let mut total = Counts::default();
-    let mut failed = Vec::new();
-    for seed in first..first + seeds {
+    let (total, failed) = (Mutex::new(Counts::default()), Mutex::new(Vec::new()));
+    on_all_cores(first..first + seeds, |seed| {
         // All seeds that fail are told, not the first alone.
         let Ok(counts) = std::panic::catch_unwind(|| Run::new(seed).run()) else {
-            failed.push(seed);
-            continue;
+            failed.lock().push(seed);
+            return;
         };
+        let mut total = total.lock();
         total.failed_writes += counts.failed_writes;
         total.resumes += counts.resumes;
         total.failed_drops += counts.failed_drops;
         total.failed_creations += counts.failed_creations;
         total.crashes += counts.crashes;
         total.points += counts.points;
-    }
+    });
+    let (total, mut failed) = (total.into_inner(), failed.into_inner());
+    failed.sort_unstable();
     println!("{seeds} seeds: {total:?}");
     assert!(failed.is_empty(), "seeds {failed:?} fail");
     if seeds >= DEFAULT_SEEDS {

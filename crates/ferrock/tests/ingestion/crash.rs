@@ -5,6 +5,7 @@
 //! it returns, with all that was written before it. It is there in every family, or in none. The files from outside are
 //! whole, unless they were moved; what a later life of the database writes does not change them.
 
+use crate::common::cores::on_all_cores;
 use crate::common::{Contents, options_on, rows_of};
 use crate::rig::{KEYS, TestFile, key};
 use ferrock::{
@@ -240,19 +241,21 @@ impl Point {
 
 #[test]
 fn every_crash_leaves_an_ingestion_or_nothing_of_it() {
-    let wanted: u64 = std::env::var("FERROCK_INGESTION_CRASH_SEEDS").map_or(6, |text| text.parse().unwrap());
+    let wanted: u64 = std::env::var("FERROCK_INGESTION_CRASH_SEEDS").map_or(3, |text| text.parse().unwrap());
     let (mut points, mut within_ingestions) = (0, 0);
     for seed in 0..wanted {
-        for point in collect(seed) {
-            points += 1;
+        let of_seed = collect(seed);
+        points += of_seed.len();
+        let is_within = |point: &&Point| {
             let last = point.after.issued.last();
-            within_ingestions += usize::from(
-                point.before.acknowledged < point.before.issued.len() && matches!(last, Some(Step::Ingest(..))),
-            );
+            point.before.acknowledged < point.before.issued.len() && matches!(last, Some(Step::Ingest(..)))
+        };
+        within_ingestions += of_seed.iter().filter(is_within).count();
+        on_all_cores(of_seed, |point| {
             if let Err(error) = point.check() {
                 panic!("seed {seed}, before {} with {:?}: {error}", point.line, point.policy);
             }
-        }
+        });
     }
     println!("{points} points, {within_ingestions} of them within ingestions");
     assert!(points > 1000 && within_ingestions > 500, "{points}, {within_ingestions}");

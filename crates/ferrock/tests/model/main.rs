@@ -53,7 +53,7 @@ use std::time::Instant;
 use watchdog::Watchdog;
 
 /// Operations that the whole file performs when nothing else is asked for, over all its tests.
-const DEFAULT_OPERATIONS: u64 = 1_040_000;
+const DEFAULT_OPERATIONS: u64 = 640_000;
 /// Operations of one case: one database from its creation to its end.
 const CASE_OPERATIONS: usize = 2000;
 /// Databases that are read in every way when nothing else is asked for.
