@@ -172,6 +172,12 @@ settings_options! {
     db.settings.stats_dump_period_sec:
         rocksdb_options_set_stats_dump_period_sec(c_uint),
         rocksdb_options_get_stats_dump_period_sec(c_uint);
+    db.settings.stats_persist_period_sec:
+        rocksdb_options_set_stats_persist_period_sec(c_uint),
+        rocksdb_options_get_stats_persist_period_sec(c_uint);
+    db.settings.stats_history_buffer_size:
+        rocksdb_options_set_stats_history_buffer_size(usize),
+        rocksdb_options_get_stats_history_buffer_size(usize);
     db.settings.max_compaction_trigger_wakeup_seconds:
         rocksdb_options_set_max_compaction_trigger_wakeup_seconds(u64),
         rocksdb_options_get_max_compaction_trigger_wakeup_seconds(u64);
@@ -358,9 +364,6 @@ kept_texts! {
     flag is_fd_close_on_exec:
         rocksdb_options_set_is_fd_close_on_exec(c_uchar),
         rocksdb_options_get_is_fd_close_on_exec(c_uchar);
-    number stats_persist_period_sec:
-        rocksdb_options_set_stats_persist_period_sec(c_uint),
-        rocksdb_options_get_stats_persist_period_sec(c_uint);
     flag use_adaptive_mutex:
         rocksdb_options_set_use_adaptive_mutex(c_uchar),
         rocksdb_options_get_use_adaptive_mutex(c_uchar);
@@ -400,9 +403,6 @@ kept_texts! {
     flag persist_stats_to_disk:
         rocksdb_options_set_persist_stats_to_disk(c_uchar),
         rocksdb_options_get_persist_stats_to_disk(c_uchar);
-    number stats_history_buffer_size:
-        rocksdb_options_set_stats_history_buffer_size(usize),
-        rocksdb_options_get_stats_history_buffer_size(usize);
     flag strict_bytes_per_sync:
         rocksdb_options_set_strict_bytes_per_sync(c_uchar),
         rocksdb_options_get_strict_bytes_per_sync(c_uchar);

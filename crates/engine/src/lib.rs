@@ -29,8 +29,9 @@ pub use db::{
     AsyncScan, ColumnFamilyDescriptor, CompactionServiceOptionsOverride, Db, ExportImportFilesMetadata, ExportedFile,
     FileHold, GetAsync, INTEGER_PROPERTIES, IngestExternalFileArg, Iter, KeyVersion, KeyVersions, LiveFile,
     LiveFileStorageInfo, LiveFilesStorageOptions, MAP_PROPERTIES, MultiGetAsync, MultiScan, NextBatch,
-    OpenAndCompactOptions, PinnedSlice, ScanBatch, ScanRange, ScanRow, TEXT_PROPERTIES, TableOverride, UserKeyRange,
-    WalBatch, WalFile, WalIterator, WalKind, WalReadOptions, WeakDb, failed_compaction_result, open_and_compact,
+    OpenAndCompactOptions, PinnedSlice, ScanBatch, ScanRange, ScanRow, StatsHistory, StatsHistoryEntry,
+    TEXT_PROPERTIES, TableOverride, UserKeyRange, WalBatch, WalFile, WalIterator, WalKind, WalReadOptions, WeakDb,
+    failed_compaction_result, open_and_compact,
 };
 pub use ferrock_base::byte_text;
 pub use ferrock_base::file_checksum::FileChecksum;

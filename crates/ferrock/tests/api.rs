@@ -475,13 +475,13 @@ fn values_out_of_bounds_are_adjusted_noted_and_logged() {
     db.create_column_family("later", family).unwrap();
     let default = db.default_column_family().unwrap();
     db.set_options_cf(&default, &[("write_buffer_size", "1"), ("level0_stop_writes_trigger", "3")]).unwrap();
-    db.set_db_options(&[("max_background_jobs", "-3"), ("stats_persist_period_sec", "2")]).unwrap();
+    db.set_db_options(&[("max_background_jobs", "-3"), ("delete_obsolete_files_period_micros", "2")]).unwrap();
     for text in [
         "column family later: num_levels = 0",
         "column family default: write_buffer_size = 1 is out of",
         "column family default: level0_stop_writes_trigger = 3 is below",
         "database: max_background_jobs = -3",
-        "database: stats_persist_period_sec = 2 has no effect",
+        "database: delete_obsolete_files_period_micros = 2 has no effect",
     ] {
         assert_eq!(noted(text), 1, "{text}: {:#?}", db.option_notes());
     }
@@ -510,7 +510,7 @@ fn values_out_of_bounds_are_adjusted_noted_and_logged() {
     let names = file_system.children(Path::new("/db")).unwrap();
     let newest = names.iter().rfind(|name| name.starts_with("OPTIONS-")).unwrap();
     let written = String::from_utf8(read_file(&file_system, &Path::new("/db").join(newest)).unwrap()).unwrap();
-    for kept in ["use_fsync=true", "stats_persist_period_sec=2", "block_size=8192", "max_open_files=20"] {
+    for kept in ["use_fsync=true", "delete_obsolete_files_period_micros=2", "block_size=8192", "max_open_files=20"] {
         assert!(written.contains(kept), "{kept}");
     }
 }

@@ -167,6 +167,11 @@ option_table! {
         mutable daily_offpeak_time_utc: DailyOffpeak = DailyOffpeak::default();
         /// Seconds between two dumps of statistics into the LOG; 0: none.
         mutable stats_dump_period_sec: u32 = 600;
+        /// Seconds between two snapshots of `Components::statistics` for [`stats_history`](crate::Db::stats_history);
+        /// 0: none.
+        mutable stats_persist_period_sec: u32 = 600;
+        /// Bytes of the snapshots that are kept in memory, of which the oldest go first; 0: none is kept.
+        mutable stats_history_buffer_size: usize = 1 << 20;
         /// Most seconds between two looks for compactions that are due by age (`ttl`, `periodic_compaction_seconds`,
         /// `bottommost_file_compaction_delay`, ages of temperatures) while nothing else changes the tree; 0 counts as
         /// 1. Where a family has an age of less than five times as long, the looks are a fifth of it apart. At the

@@ -49,8 +49,6 @@ pub const DB_OPTIONS: &[DefaultText] = &[
     ("recycle_log_file_num", "0"),
     ("reuse_manifest_on_open", "false"),
     ("skip_stats_update_on_db_open", "false"),
-    ("stats_history_buffer_size", "1048576"),
-    ("stats_persist_period_sec", "600"),
     ("strict_bytes_per_sync", "false"),
     ("table_cache_numshardbits", "6"),
     ("track_and_verify_wals", "false"),
@@ -117,8 +115,6 @@ const HINTS: &[&str] = &[
     "reuse_manifest_on_open",
     "sample_for_compression",
     "skip_stats_update_on_db_open",
-    "stats_history_buffer_size",
-    "stats_persist_period_sec",
     "strict_bytes_per_sync",
     "table_cache_numshardbits",
     "uncache_aggressiveness",
@@ -142,8 +138,6 @@ const MUTABLE: &[&str] = &[
     "paranoid_memory_checks",
     "report_bg_io_stats",
     "sample_for_compression",
-    "stats_history_buffer_size",
-    "stats_persist_period_sec",
     "strict_bytes_per_sync",
     "uncache_aggressiveness",
 ];
@@ -355,7 +349,7 @@ mod tests {
         let mut kept = Passthrough::default();
         for (name, text) in [
             ("use_fsync", "true"),
-            ("stats_persist_period_sec", "4"),
+            ("log_readahead_size", "4"),
             ("table_cache_numshardbits", "4"),
             ("delete_obsolete_files_period_micros", "0"),
             ("enable_pipelined_write", "1"),
@@ -369,7 +363,7 @@ mod tests {
         assert_eq!(kept.iter().count(), 6, "back at their defaults: {kept:?}");
         for (name, text) in [
             ("use_fsync", "perhaps"),
-            ("stats_persist_period_sec", "many"),
+            ("log_readahead_size", "many"),
             ("lowest_used_cache_tier", "kLukewarm"),
             ("write_thread_max_yield_usec", "x"),
         ] {
@@ -380,7 +374,7 @@ mod tests {
             let error = kept.set(DB_OPTIONS, name, text).unwrap_err();
             assert_eq!(error.kind(), ferrock_base::ErrorKind::NotSupported, "{error}");
         }
-        let fixed = ["stats_persist_period_sec", "use_fsync", "no_such_option"].map(|name| is_fixed(DB_OPTIONS, name));
+        let fixed = ["strict_bytes_per_sync", "use_fsync", "no_such_option"].map(|name| is_fixed(DB_OPTIONS, name));
         assert_eq!(fixed, [false, true, false]);
     }
 

@@ -362,11 +362,8 @@ mod tests {
 
     #[test]
     fn hints_are_accepted_and_kept() {
-        let (db, family) = apply("use_fsync=true; stats_persist_period_sec=3; uncache_aggressiveness=1").unwrap();
-        assert_eq!(
-            db.passthrough.iter().collect::<Vec<_>>(),
-            [("stats_persist_period_sec", "3"), ("use_fsync", "true")]
-        );
+        let (db, family) = apply("use_fsync=true; log_readahead_size=3; uncache_aggressiveness=1").unwrap();
+        assert_eq!(db.passthrough.iter().collect::<Vec<_>>(), [("log_readahead_size", "3"), ("use_fsync", "true")]);
         assert_eq!(family.passthrough.iter().collect::<Vec<_>>(), [("uncache_aggressiveness", "1")]);
     }
 

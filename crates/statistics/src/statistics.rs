@@ -129,6 +129,14 @@ impl Statistics {
         self.counted(ticker).wrapping_sub(base.tickers[ticker as usize])
     }
 
+    /// All that was ever added to a ticker: what [`set_ticker`](Self::set_ticker), [`take_ticker`](Self::take_ticker)
+    /// and [`reset`](Self::reset) do changes its value alone. The difference of two such sums is what was added between
+    /// them.
+    #[must_use]
+    pub fn total(&self, ticker: Ticker) -> u64 {
+        self.counted(ticker)
+    }
+
     /// Gives a ticker another value: the next counts are added to it.
     pub fn set_ticker(&self, ticker: Ticker, value: u64) {
         let mut base = self.base.lock();
@@ -250,6 +258,7 @@ mod tests {
         statistics.set_ticker(Ticker::BytesRead, 100);
         statistics.add(Ticker::BytesRead, 1);
         assert_eq!(statistics.ticker(Ticker::BytesRead), 101);
+        assert_eq!(statistics.total(Ticker::BytesRead), 5 + 7 + 1);
     }
 
     #[test]

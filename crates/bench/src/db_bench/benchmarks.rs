@@ -60,6 +60,8 @@ pub(crate) enum Work {
     VerifyChecksum,
     /// Prints a property.
     Property(&'static str),
+    /// Prints the history of statistics.
+    StatsHistory,
 }
 
 /// A row of the table.
@@ -137,6 +139,7 @@ pub(crate) const TABLE: &[Benchmark] = &[
     row("waitforcompaction", Work::WaitForCompaction, "wait until nothing runs in the background"),
     row("verifychecksum", Work::VerifyChecksum, "verify the checksum of every block"),
     row("stats", Work::Property("rocksdb.stats"), "print the statistics of the database"),
+    row("stats_history", Work::StatsHistory, "print by how much each ticker grew, period by period"),
     row("levelstats", Work::Property("rocksdb.levelstats"), "print files and bytes of the levels"),
     row("memory", Work::Property("ferrock.memory"), "print what holds what of the memory_budget"),
     row("sstables", Work::Property("rocksdb.sstables"), "print the tables"),

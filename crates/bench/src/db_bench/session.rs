@@ -13,7 +13,7 @@ use crate::worker::{Shared, Worker};
 use crate::workloads;
 use crate::workloads::Graph;
 use ferrock::options::{IoPriority, TableBlockCache};
-use ferrock::{Db, ReadOptions, WriteOptions};
+use ferrock::{Db, ReadOptions, StatsHistoryEntry, WriteOptions};
 use ferrock_base::clock::{Clock, SystemClock};
 use ferrock_vfs::{FileSystem, TokenBucket};
 use serde_json::{Value, json};
@@ -160,8 +160,12 @@ impl Session {
 
     fn run_planned(&mut self, planned: &Planned) -> Result<()> {
         let benchmark = planned.benchmark;
-        if let Work::Property(property) = benchmark.work {
-            let text = self.database()?.property(property).unwrap_or_default();
+        let told = match benchmark.work {
+            Work::Property(property) => Some(self.database()?.property(property).unwrap_or_default()),
+            Work::StatsHistory => Some(history_text(self.database()?)?),
+            _ => None,
+        };
+        if let Some(text) = told {
             self.results.push(json!({"name": benchmark.name, "text": text}));
             return self.output.say(&format!("\n{}", text.trim_end()));
         }
@@ -225,6 +229,7 @@ impl Session {
                 | Work::WaitForCompaction
                 | Work::VerifyChecksum
                 | Work::Property(_)
+                | Work::StatsHistory
         );
         let has_writer = matches!(benchmark.work, Work::ReadWhileWriting { .. });
         let counted = if is_alone { 1 } else { settings.threads };
@@ -317,4 +322,15 @@ fn run_json(stats: &Stats, cost: Option<&verify_cost::Cost>) -> Value {
         "verify_ns_per_value": cost.map(|cost| cost.ns_per_value),
         "histograms": histograms.collect::<serde_json::Map<_, _>>(),
     })
+}
+
+/// A head for each snapshot, and a line for each ticker that grew.
+fn history_text(db: &Db) -> Result<String> {
+    let mut text = String::new();
+    for snapshot in db.stats_history(0, u64::MAX)? {
+        let StatsHistoryEntry { unix_seconds, increases, .. } = snapshot?;
+        text.push_str(&format!("------ {unix_seconds} ------\n"));
+        increases.iter().for_each(|(ticker, by)| text.push_str(&format!(" {unix_seconds}   {ticker}  {by}\n")));
+    }
+    Ok(text)
 }

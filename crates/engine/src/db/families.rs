@@ -195,6 +195,7 @@ pub(crate) fn set_db_options(core: &Arc<DbCore>, changes: &[(&str, &str)]) -> Re
     }
     let is_log_written_otherwise = options.wal_bytes_per_sync != before.wal_bytes_per_sync;
     core.writes.logs().set_bytes_per_sync(options.wal_bytes_per_sync);
+    core.metrics.history().bound(options.stats_history_buffer_size);
     let options = Arc::new(options);
     core.versions.set_db_options(Arc::clone(&options));
     let places = Places::of(&core.options.load());

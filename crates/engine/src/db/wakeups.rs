@@ -17,9 +17,10 @@
 //!
 //! Families whose ages are 30 days or more (the default of `ttl`) are no reason for a thread, unless
 //! `max_compaction_trigger_wakeup_seconds` was changed: a process may have thousands of databases, and RocksDB has one
-//! thread for all of theirs. Such a thread was rejected, because each database has a clock of its own. The default of
-//! `stats_dump_period_sec` is no reason either: on the machine's clock the timer of the process (`stats_timer.rs`) has
-//! statistics told, and on another one this thread where it runs anyway, or another period was asked for.
+//! thread for all of theirs. Such a thread was rejected, because each database has a clock of its own. The defaults of
+//! `stats_dump_period_sec` and `stats_persist_period_sec` are no reason either: on the machine's clock the timer of the
+//! process (`stats_timer.rs`) has statistics told, and on another one this thread where it runs anyway, or another
+//! period was asked for.
 
 use super::{DbCore, stats, stats_timer};
 use crate::metrics::Counters;
@@ -129,9 +130,7 @@ fn tell_if_due(core: &DbCore) -> Option<u64> {
 
 /// True where the thread has something to do.
 fn is_needed(core: &DbCore) -> bool {
-    let options = core.options.load();
-    let is_asked_for = options.stats_dump_period_sec != DbSettings::default().stats_dump_period_sec;
-    let tells = is_asked_for && !stats_timer::is_shared(core) && stats::until_due_us(core).is_some();
+    let tells = !stats_timer::is_shared(core) && stats::wants_thread(core);
     tells || period_secs(core).is_some()
 }
 

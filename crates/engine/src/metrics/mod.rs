@@ -9,6 +9,8 @@
 //! | `counters.rs` | groups, batches, bytes, jobs: one set for the database |
 //! | `stalls.rs` | stalls by cause: one set for each family; times by cause: one set for the database |
 //! | `levels.rs` | jobs by the level that they write to: one set for each family |
+//! | `history.rs` | nothing: it keeps by how much the tickers grew, period by period |
+//! | `turns.rs` | nothing: it tells when a period is over |
 //! | `report.rs` | nothing: the typed value of all of it |
 //! | `stats_text.rs` | nothing: it puts counters into the texts `cfstats` and `dbstats` |
 //! | `cache.rs` | nothing: it puts the counters of a block cache into texts and maps |
@@ -19,12 +21,14 @@
 
 pub(crate) mod cache;
 mod counters;
+pub(crate) mod history;
 pub(crate) mod levels;
 pub(crate) mod operations;
 mod report;
 pub(crate) mod scans;
 pub(crate) mod stalls;
 pub(crate) mod stats_text;
+mod turns;
 
 pub(crate) use counters::Counters;
 pub use counters::{JobTotals, WriteMetrics};
@@ -49,12 +53,13 @@ use ferrock_base::Result;
 use ferrock_base::clock::Clock;
 use ferrock_statistics::{Histogram, PerfMetric, PerfRecorder, Recorder, Statistics, ThreadState, Ticker};
 use ferrock_table::LookupRecorder;
+use history::History;
 use operations::{Watch, WriteWatch};
 use parking_lot::Mutex;
 use stalls::{WaitCounters, WaitKind};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use turns::Turns;
 
 /// The counters of an open database.
 #[derive(Debug)]
@@ -64,8 +69,11 @@ pub(crate) struct DatabaseCounters {
     waits: WaitCounters,
     /// What the options gave to count in.
     statistics: Option<Arc<Statistics>>,
-    /// When statistics were last dumped into the LOG, in monotonic microseconds.
-    last_dump_us: AtomicU64,
+    /// Those of dumps of statistics into the LOG.
+    dumps: Turns,
+    /// Those of snapshots of statistics.
+    snapshots: Turns,
+    history: History,
     /// When the database was opened, in monotonic microseconds.
     opened_us: u64,
     /// From where properties count.
@@ -94,13 +102,15 @@ struct Mark {
 }
 
 impl DatabaseCounters {
-    /// Counters at zero; the first dump is due one period after `now_us`.
+    /// Counters at zero; the first dump and the first snapshot are due one period after `now_us`.
     pub(crate) fn new(now_us: u64, statistics: Option<Arc<Statistics>>) -> Self {
         Self {
             counters: Counters::default(),
             waits: WaitCounters::default(),
+            dumps: Turns::new(now_us),
+            snapshots: Turns::new(now_us),
+            history: History::new(statistics.as_deref()),
             statistics,
-            last_dump_us: AtomicU64::new(now_us),
             opened_us: now_us,
             marks: Mutex::new(Marks {
                 reset_us: now_us,
@@ -239,33 +249,18 @@ impl DatabaseCounters {
         &self.counters
     }
 
-    /// True for one caller in each period of `period_us`, which then dumps the statistics. Zero: never.
-    pub(crate) fn begin_dump(&self, now_us: u64, period_us: u64) -> bool {
-        let last = self.last_dump_us.load(Ordering::Relaxed);
-        period_us > 0
-            && now_us.saturating_sub(last) >= period_us
-            && self.last_dump_us.compare_exchange(last, now_us, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    /// When statistics are dumped into the LOG.
+    pub(crate) fn dumps(&self) -> &Turns {
+        &self.dumps
     }
 
-    /// Microseconds until a dump is due.
-    pub(crate) fn until_dump_us(&self, now_us: u64, period_us: u64) -> u64 {
-        self.last_dump_us.load(Ordering::Relaxed).saturating_add(period_us).saturating_sub(now_us)
+    /// When a snapshot of statistics is taken.
+    pub(crate) fn snapshots(&self) -> &Turns {
+        &self.snapshots
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_caller_dumps_in_each_period() {
-        let metrics = DatabaseCounters::new(1_000, None);
-        assert!(!metrics.begin_dump(1_009, 10));
-        assert!(metrics.begin_dump(1_010, 10));
-        assert!(!metrics.begin_dump(1_010, 10), "another caller at the same time");
-        assert!(!metrics.begin_dump(1_019, 10));
-        assert_eq!([1_010, 1_019, 1_500].map(|now_us| metrics.until_dump_us(now_us, 10)), [10, 1, 0]);
-        assert!(metrics.begin_dump(1_500, 10));
-        assert!(!metrics.begin_dump(u64::MAX, 0), "no period: never");
+    /// The snapshots that are kept in memory.
+    pub(crate) fn history(&self) -> &History {
+        &self.history
     }
 }

@@ -7,6 +7,7 @@ use crate::setup::{
     DIRECTORY, Setup, differs, differs_with, flush_all, flush_range, key, number, put, put_unlogged, wait_until,
 };
 use crate::writes;
+use ferrock::statistics::Statistics;
 use ferrock::{ColumnFamilyOptions, Db, ErrorKind, ReadOptions, WriteOptions};
 use ferrock_base::clock::Clock;
 use ferrock_base::thread::Spawner;
@@ -104,6 +105,8 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("max_log_file_size", Shown(max_log_file_size)),
     ("daily_offpeak_time_utc", Shown(daily_offpeak_time_utc)),
     ("stats_dump_period_sec", Shown(stats_dump_period_sec)),
+    ("stats_persist_period_sec", Shown(|| snapshots_of_statistics("stats_persist_period_sec", ["0", "60"]))),
+    ("stats_history_buffer_size", Shown(|| snapshots_of_statistics("stats_history_buffer_size", ["0", "100000"]))),
     (
         "max_compaction_trigger_wakeup_seconds",
         Effect::Elsewhere("tests/wakeups.rs", "the_option_says_how_often_ages_are_looked_at"),
@@ -573,6 +576,22 @@ fn stats_dump_period_sec() {
         log_text(&setup).contains("DB Stats")
     });
     assert_eq!(dumped, [false, true]);
+}
+
+/// Whether a job adds a snapshot to the history of statistics, by an option.
+fn snapshots_of_statistics(name: &str, values: [&str; 2]) {
+    let prepare = |setup: Setup| {
+        let mut setup = setup.with_manual_clock();
+        setup.db.components.statistics = Some(Arc::new(Statistics::default()));
+        setup
+    };
+    let kept = differs_with(name, values, prepare, |setup| {
+        let db = setup.open();
+        setup.clock.advance(Duration::from_secs(600));
+        flush_range(&db, 0..10);
+        db.stats_history(0, u64::MAX).unwrap().count() > 0
+    });
+    assert_eq!(kept, [false, true]);
 }
 
 #[test]

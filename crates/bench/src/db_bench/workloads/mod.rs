@@ -46,7 +46,7 @@ pub(crate) fn dispatch(worker: &mut Worker<'_>, work: Work) -> Result<()> {
         Work::LinkCheck => linkbench::link_check(worker),
         Work::VerifyChecksum => once(worker, ferrock::Db::verify_checksum),
         // Printed by the thread that starts the others.
-        Work::Property(_) => Ok(()),
+        Work::Property(_) | Work::StatsHistory => Ok(()),
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::Db;
 use crate::column_family::ColumnFamily;
-use crate::db::{map_properties, metrics, properties, stats};
+use crate::db::{StatsHistory, map_properties, metrics, properties, stats, stats_history};
 use crate::metrics::Metrics;
+use ferrock_base::Result;
 use std::collections::BTreeMap;
 
 impl Db {
@@ -116,6 +117,37 @@ impl Db {
     /// ```
     pub fn reset_stats(&self) {
         stats::reset(self.core());
+    }
+
+    /// By how much each ticker of `Components::statistics` grew, snapshot by snapshot: those that were taken from
+    /// `start_seconds` on and before `end_seconds`, in seconds since the beginning of 1970, the oldest first.
+    ///
+    /// A snapshot is taken every `stats_persist_period_sec` while the database is open for writing and has statistics,
+    /// and kept in memory within `stats_history_buffer_size` bytes. The first one tells what came since the open.
+    /// Neither [`reset_stats`](Self::reset_stats) nor a reset of the statistics takes anything from it. As RocksDB's
+    /// `GetStatsHistory`, whose maps have tickers that did not grow, too.
+    ///
+    /// # Errors
+    /// None of a history in memory.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # use std::sync::Arc;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// options.components.statistics = Some(Arc::new(ferrock::statistics::Statistics::default()));
+    /// options.stats_persist_period_sec = 60;
+    /// let db = ferrock::Db::open(directory.path(), options)?;
+    /// // Hours later, the number of keys that were written in each minute:
+    /// for snapshot in db.stats_history(0, u64::MAX)? {
+    ///     let snapshot = snapshot?;
+    ///     println!("{} {:?}", snapshot.unix_seconds, snapshot.increases.get("rocksdb.number.keys.written"));
+    /// }
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
+    pub fn stats_history(&self, start_seconds: u64, end_seconds: u64) -> Result<StatsHistory> {
+        stats_history::history(self.core(), start_seconds, end_seconds)
     }
 
     /// The value of a property of the default family that is a map, with RocksDB's keys; `None` when no map has that

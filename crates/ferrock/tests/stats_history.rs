@@ -1,0 +1,255 @@
+//! The history of statistics: a snapshot in each `stats_persist_period_sec`, whose increases add up to what was done.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
+mod common;
+
+use common::options_on;
+use common::threads::wait_until;
+use ferrock::statistics::{Statistics, Ticker};
+use ferrock::{Db, DbOptions, StatsHistoryEntry};
+use ferrock_base::clock::{Clock, ManualClock};
+use ferrock_vfs::MemoryFileSystem;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// When the clock begins, in seconds.
+const BEGIN: u64 = 1_700_000_000;
+const WRITTEN: &str = "rocksdb.number.keys.written";
+const READ: &str = "rocksdb.number.keys.read";
+
+/// A database on a clock that only the test moves.
+struct Rig {
+    clock: Arc<ManualClock>,
+    statistics: Arc<Statistics>,
+    options: DbOptions,
+}
+
+impl Rig {
+    fn new(period_secs: u32) -> Self {
+        let clock = Arc::new(ManualClock::new(BEGIN * 1_000_000));
+        let statistics = Arc::new(Statistics::default());
+        let mut options = options_on(Arc::new(MemoryFileSystem::new()));
+        options.stats_persist_period_sec = period_secs;
+        options.components.clock = Some(Arc::clone(&clock) as Arc<dyn Clock>);
+        options.components.statistics = Some(Arc::clone(&statistics));
+        Self { clock, statistics, options }
+    }
+
+    fn open(&self) -> Db {
+        Db::open("/db", self.options.clone()).unwrap()
+    }
+
+    /// Lets time pass, and the thread see it: it sleeps before and behind it.
+    fn pass(&self, seconds: u64) {
+        wait_until("the thread sleeps", || self.clock.asleep() == 1);
+        self.clock.advance(Duration::from_secs(seconds));
+        wait_until("the thread sleeps again", || self.clock.asleep() == 1);
+    }
+}
+
+fn history(db: &Db, start: u64, end: u64) -> Vec<StatsHistoryEntry> {
+    db.stats_history(start, end).unwrap().map(|entry| entry.unwrap()).collect()
+}
+
+/// Times since the beginning of the clock, with the increase of a ticker.
+fn increases(db: &Db, ticker: &str) -> Vec<(u64, u64)> {
+    let of = |entry: StatsHistoryEntry| (entry.unix_seconds - BEGIN, entry.increases.get(ticker).copied().unwrap_or(0));
+    history(db, 0, u64::MAX).into_iter().map(of).collect()
+}
+
+fn put(db: &Db, count: usize) {
+    (0..count).for_each(|number| db.put(format!("key{number}").as_bytes(), b"value").unwrap());
+}
+
+fn get(db: &Db, count: usize) {
+    (0..count).for_each(|number| drop(db.get(format!("key{number}").as_bytes()).unwrap()));
+}
+
+#[test]
+fn each_period_adds_a_snapshot_and_they_add_up_to_what_was_done() {
+    let rig = Rig::new(60);
+    rig.statistics.add(Ticker::NumberKeysRead, 1_000_000);
+    let db = rig.open();
+    let opened = rig.statistics.snapshot();
+    put(&db, 3);
+    rig.pass(59);
+    assert_eq!(history(&db, 0, u64::MAX), [], "a second too early");
+    rig.pass(1);
+    put(&db, 4);
+    get(&db, 5);
+    rig.pass(60);
+    rig.pass(60);
+    get(&db, 6);
+    // A long time passes as one period.
+    rig.pass(100_000);
+    assert_eq!(increases(&db, WRITTEN), [(60, 3), (120, 4), (180, 0), (100_180, 0)]);
+    assert_eq!(increases(&db, READ), [(60, 0), (120, 5), (180, 0), (100_180, 6)], "not what was there before the open");
+    // Over all snapshots every ticker has what its counter has.
+    for (ticker, opened) in opened.tickers {
+        let before = if ticker == Ticker::NumberKeysRead { 1_000_000 } else { 0 };
+        let sum: u64 = increases(&db, ticker.name()).iter().map(|(_, increase)| increase).sum();
+        let counted = rig.statistics.ticker(ticker);
+        // What an open counts before the marks are made belongs to no period.
+        assert!((counted - opened..=counted - before).contains(&sum), "{}: {sum} of {counted}", ticker.name());
+    }
+    // Nothing that did not grow is in it.
+    assert!(history(&db, 0, u64::MAX).iter().all(|entry| entry.increases.values().all(|increase| *increase > 0)));
+    // What ends with `end`, and what begins with `start`.
+    let times = |start: u64, end: u64| -> Vec<u64> {
+        history(&db, BEGIN + start, BEGIN + end).iter().map(|entry| entry.unix_seconds - BEGIN).collect()
+    };
+    assert_eq!(times(60, 180), [60, 120]);
+    assert_eq!(times(61, 181), [120, 180]);
+    assert_eq!(times(181, 100_180), [0u64; 0]);
+    assert_eq!(times(180, 60), [0u64; 0]);
+    // It is of the moment of the call.
+    let before = db.stats_history(0, u64::MAX).unwrap();
+    rig.pass(60);
+    assert_eq!(before.count(), 4);
+    assert_eq!(history(&db, 0, u64::MAX).len(), 5);
+    db.close().unwrap();
+    wait_until("the thread ends with the database", || rig.clock.sleepers() == 0);
+}
+
+#[test]
+fn resets_take_nothing_from_the_history() {
+    let rig = Rig::new(60);
+    let db = rig.open();
+    put(&db, 7);
+    rig.pass(60);
+    put(&db, 2);
+    db.reset_stats();
+    rig.statistics.reset();
+    put(&db, 3);
+    rig.pass(60);
+    rig.statistics.reset();
+    put(&db, 100);
+    rig.pass(60);
+    assert_eq!(increases(&db, WRITTEN), [(60, 7), (120, 5), (180, 100)]);
+    assert_eq!(rig.statistics.ticker(Ticker::NumberKeysWritten), 100);
+    db.close().unwrap();
+}
+
+#[test]
+fn the_oldest_snapshots_go_when_the_bytes_are_too_many() {
+    let mut rig = Rig::new(60);
+    rig.options.stats_history_buffer_size = 4_096;
+    let db = rig.open();
+    for number in 1..=100 {
+        put(&db, number);
+        rig.pass(60);
+    }
+    let kept = increases(&db, WRITTEN);
+    assert!(kept.len() > 3 && kept.len() < 65, "{kept:?}");
+    let newest: Vec<(u64, u64)> = (101 - kept.len() as u64..=100).map(|number| (60 * number, number)).collect();
+    assert_eq!(kept, newest);
+    // Less at once, and all of it again with the periods that come.
+    db.set_db_options(&[("stats_history_buffer_size", "600")]).unwrap();
+    let fewer = increases(&db, WRITTEN);
+    assert!(!fewer.is_empty() && fewer.len() < kept.len() && newest.ends_with(&fewer), "{fewer:?}");
+    db.set_db_options(&[("stats_history_buffer_size", "0")]).unwrap();
+    assert_eq!(history(&db, 0, u64::MAX), []);
+    rig.pass(60);
+    assert_eq!(history(&db, 0, u64::MAX), []);
+    db.set_db_options(&[("stats_history_buffer_size", "1m")]).unwrap();
+    put(&db, 1);
+    rig.pass(60);
+    assert_eq!(increases(&db, WRITTEN), [(102 * 60, 1)]);
+    db.close().unwrap();
+}
+
+#[test]
+fn the_period_changes_while_the_database_is_open() {
+    let rig = Rig::new(60);
+    let db = rig.open();
+    put(&db, 1);
+    rig.pass(60);
+    let set = |seconds: &str| db.set_db_options(&[("stats_persist_period_sec", seconds)]).unwrap();
+    set("0");
+    wait_until("the end of the thread", || rig.clock.sleepers() == 0);
+    rig.clock.advance(Duration::from_secs(10_000));
+    put(&db, 2);
+    db.flush().unwrap();
+    assert_eq!(increases(&db, WRITTEN), [(60, 1)], "0: never, also before jobs");
+    set("20000");
+    rig.pass(9_999);
+    assert_eq!(increases(&db, WRITTEN).len(), 1);
+    put(&db, 4);
+    // Shorter than what has passed: at once, with all that came since the last one.
+    set("30");
+    wait_until("a snapshot", || increases(&db, WRITTEN) == [(60, 1), (20_059, 6)]);
+    put(&db, 8);
+    rig.pass(30);
+    assert_eq!(increases(&db, WRITTEN), [(60, 1), (20_059, 6), (20_089, 8)]);
+    db.close().unwrap();
+}
+
+#[test]
+fn without_statistics_or_open_for_reading_there_is_none() {
+    let mut rig = Rig::new(60);
+    let statistics = rig.options.components.statistics.take();
+    let db = rig.open();
+    assert_eq!(rig.clock.sleepers(), 0, "no thread for it");
+    rig.clock.advance(Duration::from_secs(600));
+    put(&db, 1);
+    db.flush().unwrap();
+    assert_eq!(history(&db, 0, u64::MAX), []);
+    db.set_db_options(&[("stats_persist_period_sec", "30")]).unwrap();
+    assert_eq!(rig.clock.sleepers(), 0);
+    db.close().unwrap();
+    rig.options.components.statistics = statistics;
+    let mut options = rig.options.clone();
+    options.create_if_missing = false;
+    let (db, families) = Db::open_read_only("/db", options, None).unwrap();
+    assert_eq!(rig.clock.sleepers(), 0);
+    rig.clock.advance(Duration::from_secs(600));
+    get(&db, 1);
+    assert_eq!(history(&db, 0, u64::MAX), []);
+    drop((db, families));
+}
+
+/// With a clock of its own a database has no thread for the default period alone.
+#[test]
+fn a_job_takes_the_snapshot_that_is_due() {
+    let rig = Rig::new(DbOptions::default().stats_persist_period_sec);
+    let db = rig.open();
+    assert_eq!(rig.clock.sleepers(), 0, "the default is no reason for a thread");
+    rig.clock.advance(Duration::from_secs(599));
+    put(&db, 1);
+    db.flush().unwrap();
+    assert_eq!(history(&db, 0, u64::MAX), []);
+    rig.clock.advance(Duration::from_secs(1));
+    put(&db, 1);
+    db.flush().unwrap();
+    assert_eq!(increases(&db, WRITTEN), [(600, 2)]);
+    db.close().unwrap();
+}
+
+/// On the machine's clock the timer of the process takes them, of all databases; the clock is real here, so nothing is
+/// asked of when.
+#[test]
+fn databases_on_the_clock_of_the_machine_need_no_thread_of_their_own() {
+    let open = |period: u32| {
+        let mut options = options_on(Arc::new(MemoryFileSystem::new()));
+        options.stats_persist_period_sec = period;
+        options.components.statistics = Some(Arc::new(Statistics::default()));
+        Db::open("/db", options).unwrap()
+    };
+    let databases = [1, 1, 0, 100_000].map(open);
+    let snapshots = |number: usize| history(&databases[number], 0, u64::MAX).len();
+    put(&databases[0], 5);
+    wait_until("snapshots", || snapshots(0) >= 2 && snapshots(1) >= 2);
+    let written = || increases_of(&databases[0], WRITTEN);
+    wait_until("what was written", || written() == 5);
+    assert_eq!((snapshots(2), snapshots(3)), (0, 0));
+    databases[3].set_db_options(&[("stats_persist_period_sec", "1")]).unwrap();
+    wait_until("a snapshot", || snapshots(3) >= 1);
+    // The timer runs on while one of them is closed.
+    databases[0].clone().close().unwrap();
+    let of_other = snapshots(1);
+    wait_until("snapshots", || snapshots(1) >= of_other + 2);
+}
+
+fn increases_of(db: &Db, ticker: &str) -> u64 {
+    history(db, 0, u64::MAX).iter().filter_map(|entry| entry.increases.get(ticker)).sum()
+}
