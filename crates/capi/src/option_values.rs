@@ -178,6 +178,9 @@ settings_options! {
     db.settings.stats_history_buffer_size:
         rocksdb_options_set_stats_history_buffer_size(usize),
         rocksdb_options_get_stats_history_buffer_size(usize);
+    db.settings.persist_stats_to_disk:
+        rocksdb_options_set_persist_stats_to_disk(c_uchar),
+        rocksdb_options_get_persist_stats_to_disk(c_uchar);
     db.settings.max_compaction_trigger_wakeup_seconds:
         rocksdb_options_set_max_compaction_trigger_wakeup_seconds(u64),
         rocksdb_options_get_max_compaction_trigger_wakeup_seconds(u64);
@@ -400,9 +403,6 @@ kept_texts! {
     flag reuse_manifest_on_open:
         rocksdb_options_set_reuse_manifest_on_open(c_uchar),
         rocksdb_options_get_reuse_manifest_on_open(c_uchar);
-    flag persist_stats_to_disk:
-        rocksdb_options_set_persist_stats_to_disk(c_uchar),
-        rocksdb_options_get_persist_stats_to_disk(c_uchar);
     flag strict_bytes_per_sync:
         rocksdb_options_set_strict_bytes_per_sync(c_uchar),
         rocksdb_options_get_strict_bytes_per_sync(c_uchar);

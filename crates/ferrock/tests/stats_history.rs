@@ -3,10 +3,13 @@
 
 mod common;
 
-use common::options_on;
-use common::threads::wait_until;
+use common::threads::{Gate, wait_until};
+use common::{Contents, options_on, rows_of};
 use ferrock::statistics::{Statistics, Ticker};
-use ferrock::{Db, DbOptions, StatsHistoryEntry};
+use ferrock::{
+    ColumnFamily, ColumnFamilyOptions, Db, DbOptions, ErrorKind, EventListener, FlushJobInfo, FlushOptions,
+    ReadOptions, StatsHistoryEntry, WriteOptions, WriteStallCondition,
+};
 use ferrock_base::clock::{Clock, ManualClock};
 use ferrock_vfs::MemoryFileSystem;
 use std::sync::Arc;
@@ -252,4 +255,207 @@ fn databases_on_the_clock_of_the_machine_need_no_thread_of_their_own() {
 
 fn increases_of(db: &Db, ticker: &str) -> u64 {
     history(db, 0, u64::MAX).iter().filter_map(|entry| entry.increases.get(ticker)).sum()
+}
+
+const FAMILY: &str = "___rocksdb_stats_history___";
+
+fn rows(db: &Db, family: &ColumnFamily) -> Contents {
+    rows_of(db.iter_cf(family, &ReadOptions::default()))
+}
+
+/// As the bytes of RocksDB 11.8.1 are.
+#[test]
+fn a_history_on_disk_is_a_family_of_times_and_tickers() {
+    let mut rig = Rig::new(60);
+    rig.options.persist_stats_to_disk = true;
+    let db = rig.open();
+    let family = db.column_family(FAMILY).unwrap();
+    let versions: Contents = [
+        (b"__persistent_stats_compatible_version__".to_vec(), b"1".to_vec()),
+        (b"__persistent_stats_format_version__".to_vec(), b"1".to_vec()),
+    ]
+    .into();
+    assert_eq!(rows(&db, &family), versions);
+    put(&db, 3);
+    rig.pass(60);
+    put(&db, 12);
+    rig.pass(60);
+    let found = rows(&db, &family);
+    let value = |key: &str| found.get(key.as_bytes()).map(|value| String::from_utf8(value.clone()).unwrap());
+    // The versions are written behind the open, and each snapshot counts in the one behind it.
+    assert_eq!(value("1700000060#rocksdb.write.wal").as_deref(), Some("4"));
+    assert_eq!(value("1700000120#rocksdb.write.wal").as_deref(), Some("13"));
+    assert_eq!(value("1700000120#rocksdb.memtable.hit"), None, "it did not grow");
+    assert!(found.keys().all(|key| key.starts_with(b"17000000") || key.starts_with(b"1700000120#") || key[0] == b'_'));
+    assert_eq!(increases(&db, "rocksdb.write.wal"), [(60, 4), (120, 13)]);
+    assert_eq!(history(&db, BEGIN + 61, u64::MAX).len(), 1);
+    assert_eq!(history(&db, BEGIN + 60, BEGIN + 120).len(), 1);
+    assert_eq!(history(&db, BEGIN + 121, u64::MAX), []);
+    assert_eq!(history(&db, BEGIN + 120, BEGIN), []);
+    assert_eq!(history(&db, u64::MAX, u64::MAX), []);
+    db.close().unwrap();
+    drop(family);
+    wait_until("the thread ends with the database", || rig.clock.sleepers() == 0);
+    // It is there after the next open, which goes on with it, and for one that reads.
+    let db = rig.open();
+    put(&db, 1);
+    rig.pass(60);
+    assert_eq!(increases(&db, "rocksdb.write.wal"), [(60, 4), (120, 13), (180, 1)]);
+    db.close().unwrap();
+    let mut options = rig.options.clone();
+    options.create_if_missing = false;
+    let default = vec![("default".to_owned(), ColumnFamilyOptions::default())];
+    let (db, families) = Db::open_read_only("/db", options, Some(default)).unwrap();
+    assert_eq!((increases(&db, "rocksdb.write.wal").len(), families.len()), (3, 1));
+}
+
+#[test]
+fn the_family_is_open_whether_it_is_named_or_not() {
+    let mut rig = Rig::new(60);
+    rig.options.persist_stats_to_disk = true;
+    let db = rig.open();
+    rig.pass(60);
+    assert!(db.create_column_family(FAMILY, ColumnFamilyOptions::default()).is_err(), "it is there");
+    db.close().unwrap();
+    // Without the option it is open, and left as it is.
+    rig.options.persist_stats_to_disk = false;
+    let (db, families) =
+        Db::open_cf("/db", rig.options.clone(), vec![("default".to_owned(), ColumnFamilyOptions::default())]).unwrap();
+    assert_eq!(families.iter().map(ColumnFamily::name).collect::<Vec<_>>(), ["default"]);
+    let family = db.column_family(FAMILY).unwrap();
+    let before = rows(&db, &family);
+    rig.pass(60);
+    assert_eq!(rows(&db, &family), before);
+    assert_eq!(history(&db, 0, u64::MAX).len(), 1, "in memory");
+    db.close().unwrap();
+    drop((family, families));
+    rig.options.persist_stats_to_disk = true;
+    let named = ["default", FAMILY].map(|name| (name.to_owned(), ColumnFamilyOptions::default()));
+    let (db, families) = Db::open_cf("/db", rig.options.clone(), named.into()).unwrap();
+    assert_eq!(rows(&db, &families[1]), before);
+    assert_eq!(history(&db, 0, u64::MAX).len(), 1, "that of the first open");
+    // A family that is dropped stays away until the next open.
+    db.drop_column_family(&families[1]).unwrap();
+    rig.pass(60);
+    assert_eq!(history(&db, 0, u64::MAX), []);
+    db.close().unwrap();
+    drop(families);
+    let db = rig.open();
+    put(&db, 2);
+    rig.pass(60);
+    assert_eq!(history(&db, 0, u64::MAX).len(), 1);
+}
+
+#[test]
+fn a_family_that_is_no_history_is_refused_and_kept() {
+    let mut rig = Rig::new(60);
+    let db = rig.open();
+    let family = db.create_column_family(FAMILY, ColumnFamilyOptions::default()).unwrap();
+    db.put_cf(&family, b"of the program", b"x", &WriteOptions::default()).unwrap();
+    db.close().unwrap();
+    drop(family);
+    rig.options.persist_stats_to_disk = true;
+    let error = Db::open("/db", rig.options.clone()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    assert!(error.to_string().contains("persist_stats_to_disk off"), "{error}");
+    rig.options.persist_stats_to_disk = false;
+    let db = rig.open();
+    let family = db.column_family(FAMILY).unwrap();
+    assert_eq!(rows(&db, &family).len(), 1);
+    // One of a newer version, which says that this library cannot read it, and one that says that it can.
+    for (key, version) in [("format", "7"), ("compatible", "2")] {
+        let key = format!("__persistent_stats_{key}_version__");
+        db.put_cf(&family, key.as_bytes(), version.as_bytes(), &WriteOptions::default()).unwrap();
+    }
+    db.close().unwrap();
+    drop(family);
+    rig.options.persist_stats_to_disk = true;
+    let error = Db::open("/db", rig.options.clone()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotSupported);
+    assert!(error.to_string().contains("version 7"), "{error}");
+    rig.options.persist_stats_to_disk = false;
+    let db = rig.open();
+    let family = db.column_family(FAMILY).unwrap();
+    db.put_cf(&family, b"__persistent_stats_compatible_version__", b"1", &WriteOptions::default()).unwrap();
+    db.put_cf(&family, b"1700000001#rocksdb.tomorrow", b"x", &WriteOptions::default()).unwrap();
+    db.close().unwrap();
+    drop(family);
+    rig.options.persist_stats_to_disk = true;
+    let db = rig.open();
+    let found: Vec<_> = db.stats_history(0, u64::MAX).unwrap().collect();
+    assert_eq!(found.len(), 1, "an error is the last one: {found:?}");
+    assert!(found[0].as_ref().unwrap_err().to_string().contains("1700000001#rocksdb.tomorrow"), "{found:?}");
+}
+
+/// Holds flushes at their beginning while the gate is shut.
+#[derive(Debug)]
+struct HeldFlushes(Gate);
+
+impl EventListener for HeldFlushes {
+    fn on_flush_begin(&self, _event: &FlushJobInfo) {
+        self.0.pass();
+    }
+}
+
+/// What is not written in one period is in the next; and a database that is closed while it waits has no snapshot of
+/// it, and is whole.
+#[test]
+fn a_snapshot_that_cannot_be_written_is_part_of_the_next() {
+    let mut rig = Rig::new(60);
+    rig.options.persist_stats_to_disk = true;
+    let flushes = Arc::new(HeldFlushes(Gate::default()));
+    rig.options.components.listeners.push(Arc::clone(&flushes) as Arc<dyn EventListener>);
+    let db = rig.open();
+    put(&db, 5);
+    rig.pass(60);
+    assert_eq!(increases(&db, WRITTEN).len(), 1);
+    flushes.0.set(true);
+    let not_waiting = FlushOptions { wait: false, allow_write_stall: true, ..FlushOptions::default() };
+    for _ in 0..2 {
+        put(&db, 1);
+        db.flush_cf(&db.default_column_family().unwrap(), &not_waiting).unwrap();
+    }
+    // No writer may write now, and the timer does not wait with them.
+    assert!(db.metrics().stalls.condition == WriteStallCondition::Stopped);
+    rig.pass(60);
+    assert_eq!(increases(&db, WRITTEN).len(), 1);
+    flushes.0.set(false);
+    db.wait_for_background_work().unwrap();
+    put(&db, 1);
+    rig.pass(60);
+    let written = increases(&db, "rocksdb.write.wal");
+    assert_eq!(written.iter().map(|(time, _)| *time).collect::<Vec<_>>(), [60, 180]);
+    assert_eq!(written[1].1, 4, "two puts, one put, and the snapshot before them: {written:?}");
+    db.close().unwrap();
+}
+
+/// The family is flushed where it alone needs an old log.
+#[test]
+fn the_history_does_not_hold_logs_back() {
+    let mut rig = Rig::new(60);
+    rig.options.persist_stats_to_disk = true;
+    let db = rig.open();
+    for _ in 0..20 {
+        put(&db, 10);
+        db.flush().unwrap();
+        rig.pass(60);
+        db.wait_for_background_work().unwrap();
+    }
+    assert!(db.metrics().logs.files <= 3, "{:?}", db.metrics().logs);
+    assert_eq!(history(&db, 0, u64::MAX).len(), 20);
+    db.close().unwrap();
+}
+
+/// With a clock of its own, the database has a thread for it, as no job takes it.
+#[test]
+fn a_job_writes_no_snapshot() {
+    let mut rig = Rig::new(DbOptions::default().stats_persist_period_sec);
+    rig.options.persist_stats_to_disk = true;
+    let db = rig.open();
+    wait_until("the thread sleeps", || rig.clock.asleep() == 1);
+    put(&db, 1);
+    rig.pass(600);
+    assert_eq!(history(&db, 0, u64::MAX).len(), 1);
+    db.close().unwrap();
+    wait_until("the thread ends with the database", || rig.clock.sleepers() == 0);
 }

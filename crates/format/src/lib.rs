@@ -18,6 +18,7 @@ mod option_values;
 pub mod options_file;
 pub mod plain_table;
 pub mod properties;
+pub mod stats_history;
 pub mod trace;
 pub mod trailer;
 pub mod unique_id;

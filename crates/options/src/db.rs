@@ -172,6 +172,9 @@ option_table! {
         mutable stats_persist_period_sec: u32 = 600;
         /// Bytes of the snapshots that are kept in memory, of which the oldest go first; 0: none is kept.
         mutable stats_history_buffer_size: usize = 1 << 20;
+        /// Snapshots go into the column family `___rocksdb_stats_history___`, which the open makes, instead of memory.
+        /// Nothing bounds it: delete from it what is no longer wanted.
+        fixed persist_stats_to_disk: bool = false;
         /// Most seconds between two looks for compactions that are due by age (`ttl`, `periodic_compaction_seconds`,
         /// `bottommost_file_compaction_delay`, ages of temperatures) while nothing else changes the tree; 0 counts as
         /// 1. Where a family has an age of less than five times as long, the looks are a fifth of it apart. At the

@@ -43,7 +43,6 @@ pub const DB_OPTIONS: &[DefaultText] = &[
     ("log_readahead_size", "0"),
     ("lowest_used_cache_tier", "kNonVolatileBlockTier"),
     ("optimize_manifest_for_recovery", "false"),
-    ("persist_stats_to_disk", "false"),
     ("prefix_seek_opt_in_only", "false"),
     ("read_io_executor_threads", "1"),
     ("recycle_log_file_num", "0"),

@@ -42,7 +42,7 @@ impl JobHost for DbCore {
 
     fn run(self: Arc<Self>, job: Job) {
         // A caller that waits for the job finds them in the LOG.
-        stats::tell_if_due(&self);
+        stats::job_begins(&self);
         match job {
             Job::Flush(scope) => flush::run_flush(&self, &scope),
             Job::Compaction(job) => compact::run_compaction(&self, job),

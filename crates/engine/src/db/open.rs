@@ -33,6 +33,7 @@ use super::wakeups;
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::db::options_file;
 use crate::db::space;
+use crate::db::stats_history;
 use crate::db::switch_memtable;
 use crate::db::tracked_logs;
 use crate::db::{cleanup, families};
@@ -59,6 +60,7 @@ use ferrock_base::random::Random;
 use ferrock_base::{Comparator, Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::compression::CompressionType;
 use ferrock_format::log::WalRecoveryMode;
+use ferrock_format::stats_history::COLUMN_FAMILY;
 use ferrock_format::{current_file, file_name, unique_id};
 use ferrock_options::{RemovalPlace, combinations, db_path, dump, observe_files};
 use ferrock_table::TableBlockCache;
@@ -233,9 +235,7 @@ impl Opener {
         }
         notes.extend(options.adjust().iter().map(|adjustment| format!("database: {adjustment}")));
         for (name, family) in &mut families {
-            notes.extend(
-                family.settle_in(&options).iter().map(|adjustment| format!("column family {name}: {adjustment}")),
-            );
+            notes.extend(settle(name, family, &options));
         }
         Ok(Self { path: path.to_path_buf(), options, families, notes, wal_dir_from, file_system, tables_in: None })
     }
@@ -252,6 +252,15 @@ impl Opener {
             info_log.error(|| format!("open failed: {error}"));
         }
         result
+    }
+
+    /// Opens the family of the history of statistics, too, which no caller has to name.
+    fn add_history_family(&mut self) {
+        if !self.families.iter().any(|(name, _)| name == COLUMN_FAMILY) {
+            let mut family = stats_history::family_options();
+            self.notes.extend(settle(COLUMN_FAMILY, &mut family, &self.options));
+            self.families.push((COLUMN_FAMILY.to_owned(), family));
+        }
     }
 
     fn begin_info_log(&self) -> Arc<InfoLog> {
@@ -287,6 +296,10 @@ impl Opener {
         let is_new = self.create_or_check()?;
         let existing = existing_families(&*self.file_system, &self.path, &self.options)?;
         let existing: BTreeSet<String> = existing.into_iter().map(|(_, name, _)| name).collect();
+        let names: Vec<String> = self.families.iter().map(|(name, _)| name.clone()).collect();
+        if existing.contains(COLUMN_FAMILY) {
+            self.add_history_family();
+        }
         let is_missing = |name: &String| !existing.contains(name);
         let missing: Vec<ColumnFamilyDescriptor> =
             self.families.iter().filter(|(name, _)| is_missing(name)).cloned().collect();
@@ -297,7 +310,6 @@ impl Opener {
                 "Column family not found: {name}; create_missing_column_families is off"
             )));
         }
-        let names: Vec<String> = self.families.iter().map(|(name, _)| name.clone()).collect();
         let mut to_open = self.families_to_open();
         to_open.retain(|family| !is_missing(&family.name));
         let is_best_efforts = self.options.best_efforts_recovery && !is_new;
@@ -342,6 +354,7 @@ impl Opener {
         for (name, options) in missing {
             families::create_family(&core, &name, options)?;
         }
+        stats_history::begin(&core)?;
         if is_new && self.preserves_times() {
             core.seqno_times.spread(&*core.env.clock);
         }
@@ -610,6 +623,11 @@ impl Opener {
         }
         core
     }
+}
+
+/// Brings the options of a family into their bounds; what is told of it.
+fn settle(name: &str, family: &mut ColumnFamilyOptions, options: &DbOptions) -> Vec<String> {
+    family.settle_in(options).iter().map(|adjustment| format!("column family {name}: {adjustment}")).collect()
 }
 
 fn does_not_exist(path: &Path) -> Error {

@@ -35,8 +35,27 @@ pub(super) fn reset(core: &DbCore) {
     }
 }
 
+/// Which thread asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asker {
+    /// One that begins a job, for which writers may wait: it writes nothing to the database.
+    Job,
+    /// One that is there for it.
+    Timer,
+}
+
+/// Tells what is due where a job begins.
+pub(super) fn job_begins(core: &DbCore) {
+    tell(core, Asker::Job);
+}
+
 /// Tells what is due. Returns after how many microseconds the next is; `None`: never, as the options are.
 pub(super) fn tell_if_due(core: &DbCore) -> Option<u64> {
+    tell(core, Asker::Timer);
+    until_due_us(core)
+}
+
+fn tell(core: &DbCore, asker: Asker) {
     let now_us = core.env.clock.monotonic_us();
     // A logger or a file system of the caller's that panics takes neither a job nor the timer with it.
     if let Some(period_us) = period_us(core, core.options.load().stats_dump_period_sec)
@@ -45,11 +64,11 @@ pub(super) fn tell_if_due(core: &DbCore) -> Option<u64> {
         let _ = catch_unwind(AssertUnwindSafe(|| dump(core)));
     }
     if let Some((statistics, period_us)) = kept_statistics(core)
+        && (asker == Asker::Timer || !core.options.load().persist_stats_to_disk)
         && core.metrics.snapshots().begin(now_us, period_us)
     {
         let _ = catch_unwind(AssertUnwindSafe(|| stats_history::keep(core, statistics)));
     }
-    until_due_us(core)
 }
 
 /// After how many microseconds something is due; `None`: never, as the options are.
@@ -61,12 +80,14 @@ pub(super) fn until_due_us(core: &DbCore) -> Option<u64> {
     dump.into_iter().chain(snapshot).min()
 }
 
-/// True where a thread of the database's own is asked for: by another period than the default one.
+/// True where a thread of the database's own is asked for: by another period than the default one, or by snapshots that
+/// jobs do not take.
 pub(super) fn wants_thread(core: &DbCore) -> bool {
     let (options, defaults) = (core.options.load(), DbSettings::default());
     let is_dumped = period_us(core, options.stats_dump_period_sec).is_some();
     (is_dumped && options.stats_dump_period_sec != defaults.stats_dump_period_sec)
-        || (kept_statistics(core).is_some() && options.stats_persist_period_sec != defaults.stats_persist_period_sec)
+        || (kept_statistics(core).is_some()
+            && (options.persist_stats_to_disk || options.stats_persist_period_sec != defaults.stats_persist_period_sec))
 }
 
 /// The statistics that snapshots are taken of, and the microseconds between two of them.

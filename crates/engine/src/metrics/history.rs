@@ -72,6 +72,18 @@ impl History {
         kept.bound(limit_bytes);
     }
 
+    /// What grew since the last snapshot, for one that is kept elsewhere. It counts as taken once
+    /// [`set_marks`](Self::set_marks) has the marks.
+    pub(crate) fn look(&self, statistics: &Statistics) -> (Vec<(Ticker, u64)>, Marks) {
+        let marks = Marks::of(statistics);
+        (self.0.lock().marks.increases(&marks), marks)
+    }
+
+    /// The snapshot that had these marks is kept elsewhere.
+    pub(crate) fn set_marks(&self, marks: Marks) {
+        self.0.lock().marks = marks;
+    }
+
     /// Lets the oldest snapshots go that are beyond `limit_bytes`.
     pub(crate) fn bound(&self, limit_bytes: usize) {
         self.0.lock().bound(limit_bytes);
@@ -167,5 +179,19 @@ mod tests {
         statistics.add(Ticker::BytesRead, 5);
         history.keep(&statistics, 52, each);
         assert_eq!(sums(&history), [(Ticker::BytesRead, 5)].into(), "what went with a snapshot comes in no other");
+    }
+
+    #[test]
+    fn a_snapshot_that_is_kept_elsewhere_counts_once_it_is() {
+        let statistics = Statistics::default();
+        let history = History::new(Some(&statistics));
+        statistics.add(Ticker::BytesRead, 3);
+        assert_eq!(history.look(&statistics).0, [(Ticker::BytesRead, 3)]);
+        statistics.add(Ticker::BytesRead, 4);
+        let (increases, marks) = history.look(&statistics);
+        assert_eq!(increases, [(Ticker::BytesRead, 7)], "the first one was not kept");
+        history.set_marks(marks);
+        assert_eq!(history.look(&statistics).0, []);
+        assert_eq!(sums(&history), BTreeMap::new());
     }
 }

@@ -106,6 +106,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("daily_offpeak_time_utc", Shown(daily_offpeak_time_utc)),
     ("stats_dump_period_sec", Shown(stats_dump_period_sec)),
     ("stats_persist_period_sec", Shown(|| snapshots_of_statistics("stats_persist_period_sec", ["0", "60"]))),
+    (
+        "persist_stats_to_disk",
+        Effect::Elsewhere("tests/stats_history.rs", "a_history_on_disk_is_a_family_of_times_and_tickers"),
+    ),
     ("stats_history_buffer_size", Shown(|| snapshots_of_statistics("stats_history_buffer_size", ["0", "100000"]))),
     (
         "max_compaction_trigger_wakeup_seconds",

@@ -123,12 +123,14 @@ impl Db {
     /// `start_seconds` on and before `end_seconds`, in seconds since the beginning of 1970, the oldest first.
     ///
     /// A snapshot is taken every `stats_persist_period_sec` while the database is open for writing and has statistics,
-    /// and kept in memory within `stats_history_buffer_size` bytes. The first one tells what came since the open.
+    /// and kept in memory within `stats_history_buffer_size` bytes, or with `persist_stats_to_disk` in the column family
+    /// `___rocksdb_stats_history___`. The first one tells what came since the open.
     /// Neither [`reset_stats`](Self::reset_stats) nor a reset of the statistics takes anything from it. As RocksDB's
     /// `GetStatsHistory`, whose maps have tickers that did not grow, too.
     ///
     /// # Errors
-    /// None of a history in memory.
+    /// None of a history in memory. Of one in the family: those of a read, `Corruption` for a value that is no number,
+    /// and `Invalid argument` where a secondary or follower was opened without the family.
     ///
     /// ```
     /// # extern crate ferrock_engine as ferrock;

@@ -28,6 +28,7 @@ use crate::info_log::InfoLog;
 use crate::spans;
 use ferrock_base::{Error, ErrorKind, FileNumber, Result, SequenceNumber};
 use ferrock_format::file_name;
+use ferrock_format::stats_history::COLUMN_FAMILY;
 use ferrock_tree::version::version_set::read_current;
 use std::sync::Arc;
 
@@ -38,10 +39,16 @@ const ATTEMPTS_AT_GAP: usize = 20;
 const CHANGES_TOO_FAST: &str = "another process changes the database too fast for a read-only open; try again";
 
 impl Opener {
-    pub(super) fn open_read_only(self) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
+    pub(super) fn open_read_only(mut self) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
         let _span = spans::open(&self.path);
         best_efforts::refuse(self.options.best_efforts_recovery)?;
         let names: Vec<String> = self.families.iter().map(|(name, _)| name.clone()).collect();
+        if self.options.persist_stats_to_disk {
+            let existing = open::existing_families(&*self.file_system, &self.path, &self.options)?;
+            if existing.iter().any(|(_, name, _)| name == COLUMN_FAMILY) {
+                self.add_history_family();
+            }
+        }
         let clock = self.options.components.clock();
         let begin_us = clock.monotonic_us();
         let mut opening = ReadOnlyOpen { tree: WritersTree::new(&self)?, opener: self, core: None };
