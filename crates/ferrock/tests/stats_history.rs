@@ -11,7 +11,8 @@ use ferrock::{
     ReadOptions, StatsHistoryEntry, WriteOptions, WriteStallCondition,
 };
 use ferrock_base::clock::{Clock, ManualClock};
-use ferrock_vfs::MemoryFileSystem;
+use ferrock_vfs::{FileSystem, MemoryFileSystem, write_file_synced};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -309,6 +310,36 @@ fn a_history_on_disk_is_a_family_of_times_and_tickers() {
     assert_eq!((increases(&db, "rocksdb.write.wal").len(), families.len()), (3, 1));
 }
 
+/// Of a database that RocksDB 11.8.1 wrote with `persist_stats_to_disk`, and did not flush.
+#[test]
+fn a_history_that_rocksdb_wrote_is_read_and_continued() {
+    let mut rig = Rig::new(60);
+    let memory = MemoryFileSystem::new();
+    memory.create_dir_all(Path::new("/db")).unwrap();
+    for (name, content) in [
+        ("CURRENT", &include_bytes!("testdata/stats_history/CURRENT")[..]),
+        ("MANIFEST-000005", include_bytes!("testdata/stats_history/MANIFEST-000005")),
+        ("000004.log", include_bytes!("testdata/stats_history/000004.log")),
+    ] {
+        write_file_synced(&memory, &Path::new("/db").join(name), content).unwrap();
+    }
+    rig.options.components.file_system = Some(Arc::new(memory));
+    rig.options.create_if_missing = false;
+    rig.options.persist_stats_to_disk = true;
+    let db = rig.open();
+    let found = history(&db, 0, u64::MAX);
+    // RocksDB's own iterator has 263 tickers, of which these are not 0.
+    let grown = [("bytes.written", 12), ("wal.bytes", 12), ("write.self", 1), ("write.wal", 1)];
+    let grown = grown.map(|(name, increase)| (format!("rocksdb.{name}"), increase));
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].unix_seconds, &found[0].increases), (1_795_908_310, &grown.into()));
+    assert_eq!(rows(&db, &db.column_family(FAMILY).unwrap()).len(), 265);
+    put(&db, 1);
+    rig.pass(60);
+    assert_eq!(increases(&db, "rocksdb.write.wal"), [(60, 1), (1_795_908_310 - BEGIN, 1)]);
+    db.close().unwrap();
+}
+
 #[test]
 fn the_family_is_open_whether_it_is_named_or_not() {
     let mut rig = Rig::new(60);
@@ -331,16 +362,18 @@ fn the_family_is_open_whether_it_is_named_or_not() {
     drop((family, families));
     rig.options.persist_stats_to_disk = true;
     let named = ["default", FAMILY].map(|name| (name.to_owned(), ColumnFamilyOptions::default()));
-    let (db, families) = Db::open_cf("/db", rig.options.clone(), named.into()).unwrap();
+    let (db, families) = Db::open_cf("/db", rig.options.clone(), named.clone().into()).unwrap();
     assert_eq!(rows(&db, &families[1]), before);
     assert_eq!(history(&db, 0, u64::MAX).len(), 1, "that of the first open");
-    // A family that is dropped stays away until the next open.
+    // A family that is dropped stays away until the next open, which makes it, also for one that names it.
     db.drop_column_family(&families[1]).unwrap();
     rig.pass(60);
     assert_eq!(history(&db, 0, u64::MAX), []);
     db.close().unwrap();
     drop(families);
-    let db = rig.open();
+    rig.options.create_missing_column_families = false;
+    let (db, families) = Db::open_cf("/db", rig.options.clone(), named.into()).unwrap();
+    assert_eq!(rows(&db, &families[1]).len(), 2, "the versions");
     put(&db, 2);
     rig.pass(60);
     assert_eq!(history(&db, 0, u64::MAX).len(), 1);

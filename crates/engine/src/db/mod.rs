@@ -22,7 +22,7 @@
 //! ingest/       tables from outside -> files of the database     metrics.rs    all numbers as one value
 //! storage_info.rs what a copy is made of                            updates/      the logs as batches, for replication
 //! views.rs      what a follower of another process shows                   stats.rs     what is told as time passes
-//! stats_history.rs how statistics grew, period by period
+//! stats_history.rs how statistics grew, period by period                 read_history.rs the same, read
 //! stats_timer.rs one thread of the process that has it told               timers.rs    what a database has of it
 //! remote.rs     compactions that another process runs                     open_and_compact.rs the other process
 //! ```
@@ -76,6 +76,7 @@ mod open_and_compact;
 mod options_file;
 mod properties;
 mod read;
+mod read_history;
 mod recovery;
 mod remote;
 mod resume;
@@ -139,8 +140,8 @@ pub use open_and_compact::{
 };
 pub use properties::{INTEGER_PROPERTIES, TEXT_PROPERTIES};
 pub use read::Iter;
+pub use read_history::{StatsHistory, StatsHistoryEntry};
 pub use search::PinnedSlice;
-pub use stats_history::{StatsHistory, StatsHistoryEntry};
 pub use storage_info::{LiveFileStorageInfo, LiveFilesStorageOptions};
 pub use updates::{WalBatch, WalFile, WalIterator, WalKind, WalReadOptions};
 pub use versions::{KeyVersion, KeyVersions};

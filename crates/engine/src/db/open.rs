@@ -12,6 +12,7 @@
 mod begin;
 mod best_efforts;
 mod follower;
+mod history;
 mod later;
 mod logs;
 mod own_names;
@@ -33,7 +34,6 @@ use super::wakeups;
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::db::options_file;
 use crate::db::space;
-use crate::db::stats_history;
 use crate::db::switch_memtable;
 use crate::db::tracked_logs;
 use crate::db::{cleanup, families};
@@ -257,10 +257,15 @@ impl Opener {
     /// Opens the family of the history of statistics, too, which no caller has to name.
     fn add_history_family(&mut self) {
         if !self.families.iter().any(|(name, _)| name == COLUMN_FAMILY) {
-            let mut family = stats_history::family_options();
+            let mut family = history::family_options();
             self.notes.extend(settle(COLUMN_FAMILY, &mut family, &self.options));
             self.families.push((COLUMN_FAMILY.to_owned(), family));
         }
+    }
+
+    /// True for the family of the history of statistics where the options ask for it.
+    fn makes_by_itself(&self, name: &str) -> bool {
+        self.options.persist_stats_to_disk && name == COLUMN_FAMILY
     }
 
     fn begin_info_log(&self) -> Arc<InfoLog> {
@@ -302,7 +307,7 @@ impl Opener {
         }
         let is_missing = |name: &String| !existing.contains(name);
         let missing: Vec<ColumnFamilyDescriptor> =
-            self.families.iter().filter(|(name, _)| is_missing(name)).cloned().collect();
+            self.families.iter().filter(|(name, _)| is_missing(name) && !self.makes_by_itself(name)).cloned().collect();
         if let Some((name, _)) = missing.first()
             && !self.options.create_missing_column_families
         {
@@ -354,7 +359,7 @@ impl Opener {
         for (name, options) in missing {
             families::create_family(&core, &name, options)?;
         }
-        stats_history::begin(&core)?;
+        history::begin(&core)?;
         if is_new && self.preserves_times() {
             core.seqno_times.spread(&*core.env.clock);
         }

@@ -2,7 +2,7 @@
 
 use super::Db;
 use crate::column_family::ColumnFamily;
-use crate::db::{StatsHistory, map_properties, metrics, properties, stats, stats_history};
+use crate::db::{StatsHistory, map_properties, metrics, properties, read_history, stats};
 use crate::metrics::Metrics;
 use ferrock_base::Result;
 use std::collections::BTreeMap;
@@ -123,7 +123,7 @@ impl Db {
     /// `start_seconds` on and before `end_seconds`, in seconds since the beginning of 1970, the oldest first.
     ///
     /// A snapshot is taken every `stats_persist_period_sec` while the database is open for writing and has statistics,
-    /// and kept in memory within `stats_history_buffer_size` bytes, or with `persist_stats_to_disk` in the column family
+    /// and kept in memory within `stats_history_buffer_size` bytes, or with `persist_stats_to_disk` in the family
     /// `___rocksdb_stats_history___`. The first one tells what came since the open.
     /// Neither [`reset_stats`](Self::reset_stats) nor a reset of the statistics takes anything from it. As RocksDB's
     /// `GetStatsHistory`, whose maps have tickers that did not grow, too.
@@ -149,7 +149,7 @@ impl Db {
     /// # Ok::<(), ferrock::Error>(())
     /// ```
     pub fn stats_history(&self, start_seconds: u64, end_seconds: u64) -> Result<StatsHistory> {
-        stats_history::history(self.core(), start_seconds, end_seconds)
+        read_history::history(self.core(), start_seconds, end_seconds)
     }
 
     /// The value of a property of the default family that is a map, with RocksDB's keys; `None` when no map has that
