@@ -124,6 +124,13 @@ functions! {
         writebatch_singledelete_cf: (Object, Object, *const c_char, usize);
         writebatch_create_from: (*const c_char, usize) -> Object;
         column_family_handle_get_id: (Object) -> u32;
+        create_column_family: (Object, Object, *const c_char, ErrorSlot) -> Object;
+        drop_column_family: (Object, Object, ErrorSlot);
+        set_options_cf: (Object, Object, c_int, *const *const c_char, *const *const c_char, ErrorSlot);
+        delete_file_in_range_cf: (Object, Object, *const c_char, usize, *const c_char, usize, ErrorSlot);
+        suggest_compact_range_cf: (Object, Object, *const c_char, usize, *const c_char, usize, ErrorSlot);
+        readoptions_set_tailing: (Object, c_uchar);
+        readoptions_set_auto_prefix_mode: (Object, c_uchar);
         compactoptions_set_bottommost_level_compaction: (Object, c_uchar);
         compact_range_cf_opt: (Object, Object, Object, *const c_char, usize, *const c_char, usize, ErrorSlot);
         batched_multi_get_cf: (Object, Object, Object, usize, *const *const c_char, *const usize, *mut Object,

@@ -1,15 +1,17 @@
 //! Any library with RocksDB's C interface: the real one, or Ferrock's.
 
+mod living;
 mod others;
 mod traces;
 
 use crate::engine::{
-    Cursor, Database, Engine, FAMILIES, IterHow, OpenMode, Outcome, Record, WriteHow, columns, table_directories,
+    Cursor, Database, EXTRA, Engine, FAMILIES, IterHow, OpenMode, Outcome, Record, WriteHow, columns, table_directories,
 };
 
 use crate::settings::{FamilySettings, Settings, TableKind};
 use ferrock::WriteBatch;
 use ferrock_c_library::{self as c_library, Functions, Object, Owned, borrowed, c_text, chars};
+use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int};
 use std::path::Path;
 use std::ptr::{null, null_mut};
@@ -56,7 +58,9 @@ impl CEngine {
     fn fresh_options(&self, settings: &Settings) -> Outcome<OpenOptions> {
         let base = self.options();
         let db = self.changed(base.object(), &joined(&settings.db))?;
-        let families = settings.families.iter().map(|family| self.changed(base.object(), &family_text(family)));
+        // The one that is created later is not there yet.
+        let families = settings.families.iter().take(FAMILIES.len());
+        let families = families.map(|family| self.changed(base.object(), &family_text(family)));
         let families = families.collect::<Outcome<Vec<_>>>()?;
         Ok(OpenOptions { names: FAMILIES.iter().map(|name| c_text(name)).collect::<Outcome<_>>()?, db, families })
     }
@@ -97,7 +101,8 @@ impl CEngine {
                 // SAFETY: both lists have `count` members, and the names end with zeros.
                 let (name, family) =
                     unsafe { (std::ffi::CStr::from_ptr(*names.add(number)).to_owned(), *families.add(number)) };
-                let position = FAMILIES.iter().position(|known| name.to_bytes() == known.as_bytes());
+                let mut known = FAMILIES.iter().chain([&EXTRA]);
+                let position = known.position(|known| name.to_bytes() == known.as_bytes());
                 let text = position.and_then(|at| settings.families.get(at)).map(family_text).unwrap_or_default();
                 copied.names.push(name);
                 copied.families.push(self.changed(family, &text)?);
@@ -178,7 +183,14 @@ impl CEngine {
                 (f.open_column_families)(db_options, path.as_ptr(), count, names, families, out, error)
             }
         })?;
-        let database = CDatabase { functions: f, db, handles, names: options.names, snapshots: Vec::new() };
+        let database = CDatabase {
+            functions: f,
+            db,
+            handles,
+            names: options.names,
+            snapshots: Vec::new(),
+            tails: BTreeMap::new(),
+        };
         Ok((database, options.db))
     }
 }
@@ -208,11 +220,14 @@ pub struct CDatabase {
     handles: Vec<Object>,
     names: Vec<CString>,
     snapshots: Vec<Option<Object>>,
+    /// One of each family at most.
+    tails: BTreeMap<usize, living::Tail>,
 }
 
 impl Drop for CDatabase {
     fn drop(&mut self) {
         let f = self.functions;
+        self.tails.clear();
         // SAFETY: all of them are of this database, each is given back once, and the database last. Iterators borrow
         // it.
         unsafe {
@@ -449,9 +464,73 @@ impl Database for CDatabase {
     }
 
     fn multi_get(&self, family: usize, keys: &[&[u8]], snapshot: Option<usize>) -> Outcome<Vec<Option<Vec<u8>>>> {
+        self.multi_get_of(&vec![self.handles[family]; keys.len()], keys, snapshot)
+    }
+
+    fn iterate(&self, family: usize, how: &IterHow) -> Outcome<Box<dyn Cursor + '_>> {
+        let f = self.functions;
+        let options = self.read_options(how.snapshot);
+        // SAFETY: options that exist.
+        unsafe {
+            (f.readoptions_set_total_order_seek)(options.object(), (!how.prefix_same_as_start).into());
+            (f.readoptions_set_prefix_same_as_start)(options.object(), how.prefix_same_as_start.into());
+        }
+        Ok(Box::new(self.cursor(family, how, options)))
+    }
+
+    fn verify_checksum(&self) -> Outcome<bool> {
+        let f = self.functions;
+        let Some(verify) = f.verify_checksum else { return Ok(false) };
+        let options = self.read_options(None);
+        // SAFETY: database and options exist.
+        f.checked(|error| unsafe { verify(self.db, options.object(), error) }).map(|()| true)
+    }
+
+    fn property(&self, family: usize, name: &str) -> Outcome<String> {
+        let f = self.functions;
+        let c = c_text(name)?;
+        // SAFETY: database and family exist, and the name ends with a zero.
+        let value = unsafe { (f.property_value_cf)(self.db, self.handles[family], c.as_ptr()) };
+        if value.is_null() {
+            return Err(format!("there is no property {name}"));
+        }
+        // SAFETY: a text that the call above allocated for us.
+        Ok(unsafe { f.take_text(value) })
+    }
+
+    fn close(self: Box<Self>) -> Outcome<()> {
+        Ok(())
+    }
+}
+
+impl CDatabase {
+    /// A cursor with the bounds of `how`, and options that have all else.
+    fn cursor(&self, family: usize, how: &IterHow, options: Owned) -> CCursor<'_> {
+        let f = self.functions;
+        let bounds = (how.lower.clone(), how.upper.clone());
+        // SAFETY: options that exist; the bounds are kept with the cursor, and the memory of a vector does not move
+        // with it; the database lives longer than the cursor, which borrows it.
+        let cursor = unsafe {
+            if let Some(lower) = &bounds.0 {
+                (f.readoptions_set_iterate_lower_bound)(options.object(), chars(lower), lower.len());
+            }
+            if let Some(upper) = &bounds.1 {
+                (f.readoptions_set_iterate_upper_bound)(options.object(), chars(upper), upper.len());
+            }
+            c_library::Cursor::new(f, (f.create_iterator_cf)(self.db, options.object(), self.handles[family]))
+        };
+        CCursor { cursor, _options: options, _bounds: bounds, _database: self }
+    }
+
+    /// The value of each key in the family at its place.
+    fn multi_get_of(
+        &self,
+        families: &[Object],
+        keys: &[&[u8]],
+        snapshot: Option<usize>,
+    ) -> Outcome<Vec<Option<Vec<u8>>>> {
         let f = self.functions;
         let options = self.read_options(snapshot);
-        let families = vec![self.handles[family]; keys.len()];
         let (pointers, lengths): (Vec<_>, Vec<_>) = keys.iter().map(|key| (chars(key), key.len())).unzip();
         let mut values: Vec<*mut c_char> = vec![null_mut(); keys.len()];
         let mut value_lengths = vec![0usize; keys.len()];
@@ -488,50 +567,6 @@ impl Database for CDatabase {
             }
         }
         failed.map_or(Ok(results), Err)
-    }
-
-    fn iterate(&self, family: usize, how: &IterHow) -> Outcome<Box<dyn Cursor + '_>> {
-        let f = self.functions;
-        let options = self.read_options(how.snapshot);
-        let bounds = (how.lower.clone(), how.upper.clone());
-        // SAFETY: options that exist; the bounds are kept with the cursor, and the memory of a vector does not move
-        // with it; the database lives longer than the cursor, which borrows it.
-        let cursor = unsafe {
-            (f.readoptions_set_total_order_seek)(options.object(), (!how.prefix_same_as_start).into());
-            (f.readoptions_set_prefix_same_as_start)(options.object(), how.prefix_same_as_start.into());
-            if let Some(lower) = &bounds.0 {
-                (f.readoptions_set_iterate_lower_bound)(options.object(), chars(lower), lower.len());
-            }
-            if let Some(upper) = &bounds.1 {
-                (f.readoptions_set_iterate_upper_bound)(options.object(), chars(upper), upper.len());
-            }
-            c_library::Cursor::new(f, (f.create_iterator_cf)(self.db, options.object(), self.handles[family]))
-        };
-        Ok(Box::new(CCursor { cursor, _options: options, _bounds: bounds, _database: self }))
-    }
-
-    fn verify_checksum(&self) -> Outcome<bool> {
-        let f = self.functions;
-        let Some(verify) = f.verify_checksum else { return Ok(false) };
-        let options = self.read_options(None);
-        // SAFETY: database and options exist.
-        f.checked(|error| unsafe { verify(self.db, options.object(), error) }).map(|()| true)
-    }
-
-    fn property(&self, family: usize, name: &str) -> Outcome<String> {
-        let f = self.functions;
-        let c = c_text(name)?;
-        // SAFETY: database and family exist, and the name ends with a zero.
-        let value = unsafe { (f.property_value_cf)(self.db, self.handles[family], c.as_ptr()) };
-        if value.is_null() {
-            return Err(format!("there is no property {name}"));
-        }
-        // SAFETY: a text that the call above allocated for us.
-        Ok(unsafe { f.take_text(value) })
-    }
-
-    fn close(self: Box<Self>) -> Outcome<()> {
-        Ok(())
     }
 }
 

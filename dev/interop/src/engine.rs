@@ -5,11 +5,14 @@
 
 use crate::random::Random;
 use crate::settings::Settings;
+pub use ferrock_script::history::columns;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// The column families of every history.
 pub const FAMILIES: [&str; 2] = ["default", "second"];
+/// The family that some histories create and drop, behind those.
+pub const EXTRA: &str = "third";
 
 /// One record of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,11 +41,6 @@ pub fn drawn_record(random: &mut Random, keys: usize) -> Record {
 /// One of so many keys.
 pub fn drawn_key(random: &mut Random, keys: usize) -> Vec<u8> {
     format!("key{:03}", random.below(keys)).into_bytes()
-}
-
-/// The columns of an entity that reads as `value`: a large one, and a small one.
-pub fn columns(value: &[u8]) -> [(&[u8], &[u8]); 3] {
-    [(b"", value), (b"again", value), (b"small", b"1")]
 }
 
 /// How a batch is written.

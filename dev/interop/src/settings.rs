@@ -259,12 +259,13 @@ impl Fixed {
     }
 
     /// For histories that every engine must answer alike: both families have block-based tables in the order of bytes.
-    pub fn draw_alike(seed: u64, random: &mut Random) -> Self {
+    /// `has_blobs` if a history asks for blob files itself.
+    pub fn draw_alike(seed: u64, has_blobs: bool, random: &mut Random) -> Self {
         let mut fixed = Self::plain(Release::Current, vec![Order::Bytewise; 2], vec![Merge::StringAppend; 2], 3);
         fixed.seed = seed;
         fixed.num_levels = random.between(2, 7);
         fixed.is_universal = random.percent(40);
-        fixed.has_blobs = random.percent(40);
+        fixed.has_blobs = random.percent(40) || has_blobs;
         fixed.recycles_logs = random.percent(20);
         fixed.pipelines_writes = random.percent(50);
         fixed

@@ -9,7 +9,9 @@ use ferrock::{
     WriteBatch, WriteOptions,
 };
 use ferrock_base::merge::StringAppend;
-use ferrock_script::history::{Change, FAMILIES, Player, Row, Walked, scan_rows, walk_rows};
+use ferrock_script::history::{
+    Change, EXTRA, PREFIX, Player, Row, Walked, columns, prefix_end, prefix_rows, scan_rows, walk_rows,
+};
 use ferrock_vfs::MemoryFileSystem;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Tables that all players' databases dropped because they lay under a range deletion.
 pub static RANGE_DELETED_TABLES: AtomicU64 = AtomicU64::new(0);
 
-const NAMES: [&str; FAMILIES] = ["default", "second"];
+const NAMES: [&str; EXTRA + 1] = ["default", "second", "third"];
 
 pub struct Ferrock {
     files: MemoryFileSystem,
@@ -27,6 +29,8 @@ pub struct Ferrock {
     db: Option<Db>,
     families: Vec<ColumnFamily>,
     snapshots: BTreeMap<u32, Snapshot>,
+    /// The last family is there.
+    has_extra: bool,
 }
 
 fn said<T>(result: ferrock::Result<T>) -> Result<T, String> {
@@ -57,21 +61,26 @@ impl Ferrock {
     pub fn create(set: &OptionSet) -> Result<Self, String> {
         let files = MemoryFileSystem::new();
         let (set, snapshots) = (set.clone(), BTreeMap::new());
-        let mut player = Self { files, set, opens: 0, db: None, families: Vec::new(), snapshots };
+        let mut player = Self { files, set, opens: 0, db: None, families: Vec::new(), snapshots, has_extra: false };
         player.open()?;
         Ok(player)
     }
 
     fn open(&mut self) -> Result<(), String> {
-        let default = Opening::default();
-        let opening = self.set.0.get(self.opens).or(self.set.0.last()).unwrap_or(&default);
         self.opens += 1;
-        let (mut database, family) = options(opening);
+        let (mut database, family) = self.options();
         database.components.file_system = Some(Arc::new(self.files.clone()));
-        let descriptors = NAMES.iter().map(|name| ((*name).to_owned(), family.clone())).collect();
+        let names = &NAMES[..if self.has_extra { NAMES.len() } else { EXTRA }];
+        let descriptors = names.iter().map(|name| ((*name).to_owned(), family.clone())).collect();
         let (db, families) = said(Db::open_cf("/db", database, descriptors))?;
         (self.db, self.families) = (Some(db), families);
         Ok(())
+    }
+
+    /// Those of the last open.
+    fn options(&self) -> (DbOptions, ColumnFamilyOptions) {
+        let default = Opening::default();
+        options(self.set.0.get(self.opens - 1).or(self.set.0.last()).unwrap_or(&default))
     }
 
     fn db(&self) -> &Db {
@@ -129,6 +138,9 @@ impl Player for Ferrock {
         for change in changes {
             said(match change {
                 Change::Put(family, key, value) => batch.put_cf(id(family), key.as_bytes(), &value.bytes()),
+                Change::Entity(family, key, value) => {
+                    batch.put_entity_cf(id(family), key.as_bytes(), &columns(&value.bytes()))
+                }
                 Change::Merge(family, key, value) => batch.merge_cf(id(family), key.as_bytes(), &value.bytes()),
                 Change::Delete(family, key) => batch.delete_cf(id(family), key.as_bytes()),
                 Change::SingleDelete(family, key) => batch.single_delete_cf(id(family), key.as_bytes()),
@@ -202,6 +214,70 @@ impl Player for Ferrock {
         let mut iter = Rows(self.iter(family, &self.read_options(snapshot)));
         let rows = walk_rows(&mut iter, target, moves, is_backward);
         said(iter.0.status()).map(|()| rows)
+    }
+
+    fn across(&mut self, keys: &[(usize, &str)], snapshot: Option<u32>) -> Result<Vec<Option<Vec<u8>>>, String> {
+        let options = self.read_options(snapshot);
+        let keys: Vec<_> = keys.iter().map(|(family, key)| (&self.families[*family], key.as_bytes())).collect();
+        let values = self.db().multi_get_families(&options, &keys);
+        values.into_iter().map(|value| said(value).map(|value| value.map(|value| value.to_vec()))).collect()
+    }
+
+    /// Tailing iterators are of the C interface alone.
+    fn tail(&mut self, family: usize, target: &str, moves: &str, _: bool) -> Result<Vec<Option<Row>>, String> {
+        self.walk(family, target, None, moves, false)
+    }
+
+    fn prefix(
+        &mut self,
+        family: usize,
+        target: &str,
+        snapshot: Option<u32>,
+        is_auto: bool,
+    ) -> Result<Vec<Row>, String> {
+        // Where an extractor has longer prefixes, an iterator of the start's prefix is to find fewer rows.
+        let extractor = self.options().1.prefix_extractor;
+        let is_short =
+            extractor.is_none_or(|extractor| extractor.prefix(b"key").is_none_or(|found| found.len() <= PREFIX));
+        let options = ReadOptions {
+            total_order_seek: is_auto,
+            auto_prefix_mode: is_auto,
+            prefix_same_as_start: !is_auto && is_short,
+            upper_bound: (is_auto || !is_short).then(|| prefix_end(target)),
+            ..self.read_options(snapshot)
+        };
+        let mut iter = Rows(self.iter(family, &options));
+        let rows = prefix_rows(&mut iter, target);
+        said(iter.0.status()).map(|()| rows)
+    }
+
+    fn create(&mut self) -> Result<(), String> {
+        let family = said(self.db().create_column_family(NAMES[EXTRA], self.options().1))?;
+        self.families.push(family);
+        self.has_extra = true;
+        Ok(())
+    }
+
+    fn drop_extra(&mut self) -> Result<(), String> {
+        self.has_extra = false;
+        let family = self.families.pop().ok_or("there is no family")?;
+        said(self.db().drop_column_family(&family))
+    }
+
+    fn set_option(&mut self, family: usize, name: &str, value: &str) -> Result<(), String> {
+        said(self.db().set_options_cf(&self.families[family], &[(name, value)]))?;
+        said(self.db().wait_for_background_work())
+    }
+
+    fn suggest(&mut self, family: usize, begin: Option<&str>, end: Option<&str>) -> Result<(), String> {
+        let (begin, end) = (begin.map(str::as_bytes), end.map(str::as_bytes));
+        said(self.db().suggest_compact_range_cf(&self.families[family], begin, end))?;
+        said(self.db().wait_for_background_work())
+    }
+
+    fn delete_files(&mut self, family: usize, begin: &str, end: &str) -> Result<(), String> {
+        let range = (Some(begin.as_bytes()), Some(end.as_bytes()));
+        said(self.db().delete_files_in_ranges_cf(&self.families[family], &[range], true))
     }
 
     fn reopen(&mut self) -> Result<(), String> {

@@ -26,6 +26,8 @@ use std::time::{Duration, Instant};
 /// Steps of a history, and sets of drawn options for each; one of Ferrock's defaults comes before them.
 const STEPS: usize = 250;
 const SETS: usize = 3;
+/// How the last answer of a process begins that did not come to the end of its history.
+const ENDED: &str = "ended by itself";
 /// How long a difference is made smaller.
 const SHRINK_LIMIT: Duration = Duration::from_secs(90);
 
@@ -53,7 +55,9 @@ pub fn run(places: &Places<'_>, seeds: RangeInclusive<u64>) -> Vec<AlikeResult> 
         let history = History::draw(STEPS, &mut |bound| random.below(bound as usize) as u64);
         let opens = 1 + history.0.iter().filter(|step| **step == Step::Reopen).count();
         let mut sets = vec![Set::defaults(Which::Ferrock)];
-        sets.extend((0..SETS).map(|_| Set::draw(seed, opens, &mut random)));
+        let has_blobs =
+            history.0.iter().any(|step| matches!(step, Step::Set(_, name, _) if name == "enable_blob_files"));
+        sets.extend((0..SETS).map(|_| Set::draw(seed, opens, has_blobs, &mut random)));
         match compare(places, &history, &sets) {
             Ok(answers) => result.answers = answers,
             Err(failure) => result.failure = Some(failure),
@@ -97,7 +101,7 @@ fn answers(places: &Places<'_>, history: &History, set: &Set) -> Outcome<Vec<Str
         ended.lines.iter().filter_map(|line| line["answer"].as_str().map(str::to_owned)).collect();
     if !ended.status.success() {
         let failure = ended.lines.iter().find_map(|line| line["failure"].as_str()).unwrap_or(&ended.errors);
-        said.push(format!("ended by itself ({}): {failure}", ended.status));
+        said.push(format!("{ENDED} ({}): {failure}", ended.status));
     }
     let _ = std::fs::remove_dir_all(&directory);
     Ok(said)
@@ -125,12 +129,16 @@ fn compare(places: &Places<'_>, history: &History, sets: &[Set]) -> Outcome<usiz
     for set in sets {
         let found = answers(places, history, set)?;
         let Some(first) = difference_of(history, &expected, &found) else { continue };
+        // What ends a process must not become an open that is refused, or the other way round.
+        let is_end = first.contains(ENDED);
+        let differs = |history: &History, set: &Set| {
+            difference(places, history, set).is_some_and(|found| found.contains(ENDED) == is_end)
+        };
         let until = Instant::now() + SHRINK_LIMIT;
-        let mut fails =
-            |history: &History| (Instant::now() < until).then(|| difference(places, history, set).is_some());
+        let mut fails = |history: &History| (Instant::now() < until).then(|| differs(history, set));
         let small = history.clone().shrink(&mut fails);
         let until = Instant::now() + SHRINK_LIMIT;
-        let fewer = set.clone().shrink(&mut |set| Instant::now() < until && difference(places, &small, set).is_some());
+        let fewer = set.clone().shrink(&mut |set| Instant::now() < until && differs(&small, set));
         let again = difference(places, &small, &fewer);
         let said = again.unwrap_or_else(|| format!("{first}\nThe smaller history does not show it each time."));
         return Err(format!("{said}\n`interop alike --replay FILE` plays this file:\n{}", set::file(&fewer, &small)));

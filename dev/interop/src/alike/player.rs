@@ -2,9 +2,12 @@
 
 use super::Case;
 use super::set::{self, Set, Which};
-use crate::c_engine::CEngine;
-use crate::engine::{Cursor, Database, Engine, IterHow, OpenMode, Outcome, Record, WriteHow};
-use ferrock_script::history::{Change, Player, Row, Step, Walked, play, scan_rows, walk_rows};
+use crate::c_engine::{CDatabase, CEngine};
+use crate::engine::{Cursor, Database, IterHow, OpenMode, Outcome, Record, WriteHow};
+use crate::settings::MEMTABLES;
+use ferrock_script::history::{
+    Change, EXTRA, Player, Playing, Row, Walked, prefix_end, prefix_rows, scan_rows, walk_rows,
+};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,7 +18,9 @@ struct Libraries {
     directory: PathBuf,
     set: Set,
     opens: usize,
-    db: Option<Box<dyn Database>>,
+    db: Option<CDatabase>,
+    /// Options of each family, which OPTIONS files keep from one open to the next.
+    families: [BTreeMap<String, String>; EXTRA + 1],
     /// Numbers of the history, and the database's own, which begin anew with every open.
     snapshots: BTreeMap<u32, usize>,
     taken: usize,
@@ -28,14 +33,13 @@ pub fn play_case(case: &Case) -> Outcome<serde_json::Value> {
     let (rocksdb, ferrock) = (CEngine::load(&case.rocksdb)?, CEngine::load(&case.ferrock)?);
     let directory = case.directory.join("db");
     let snapshots = BTreeMap::new();
-    let mut player = Libraries { rocksdb, ferrock, directory, set, opens: 0, db: None, snapshots, taken: 0 };
+    let families = Default::default();
+    let mut player = Libraries { rocksdb, ferrock, directory, set, opens: 0, db: None, families, snapshots, taken: 0 };
     player.open()?;
-    for step in history.0 {
+    let mut playing = Playing::new(&mut player);
+    for step in &history.0 {
         // One by one, so that a process that ends leaves the answers before its end.
-        let step: [Step; 1] = [step];
-        for answer in play(&ferrock_script::history::History(step.to_vec()), &mut player) {
-            println!("{}", json!({ "answer": answer }));
-        }
+        println!("{}", json!({ "answer": playing.answer(step) }));
     }
     player.close()?;
     Ok(json!({"done": true}))
@@ -43,26 +47,42 @@ pub fn play_case(case: &Case) -> Outcome<serde_json::Value> {
 
 impl Libraries {
     fn open(&mut self) -> Outcome<()> {
-        let opening = self.set.opening(self.opens);
         let is_first = self.opens == 0;
-        let engine = match opening.which {
+        let mode = if is_first { OpenMode::Create } else { OpenMode::ReadWrite };
+        let settings = self.set.opening(self.opens).settings(is_first);
+        for (kept, family) in self.families.iter_mut().zip(&settings.families) {
+            kept.extend(family.family.iter().cloned());
+        }
+        self.opens += 1;
+        self.db = Some(self.engine().open_database(&self.directory, mode, &settings)?);
+        Ok(())
+    }
+
+    /// An option of a family; nothing where it has the default.
+    fn option(&self, family: usize, name: &str) -> &str {
+        self.families[family].get(name).map_or("", |value| value)
+    }
+
+    /// That of the last open.
+    fn which(&self) -> Which {
+        self.set.opening(self.opens - 1).which
+    }
+
+    fn engine(&self) -> &CEngine {
+        match self.which() {
             Which::RocksDb => &self.rocksdb,
             Which::Ferrock => &self.ferrock,
-        };
-        let mode = if is_first { OpenMode::Create } else { OpenMode::ReadWrite };
-        self.db = Some(engine.open(&self.directory, mode, &opening.settings(is_first))?);
-        self.opens += 1;
-        Ok(())
+        }
     }
 
     fn close(&mut self) -> Outcome<()> {
         self.snapshots.clear();
         self.taken = 0;
-        self.db.take().map_or(Ok(()), Database::close)
+        self.db.take().map_or(Ok(()), |db| Box::new(db).close())
     }
 
-    fn db(&mut self) -> Outcome<&mut (dyn Database + 'static)> {
-        self.db.as_deref_mut().ok_or_else(|| "the database is closed".to_owned())
+    fn db(&mut self) -> Outcome<&mut CDatabase> {
+        self.db.as_mut().ok_or_else(|| "the database is closed".to_owned())
     }
 
     fn held(&self, snapshot: Option<u32>) -> Option<usize> {
@@ -74,6 +94,7 @@ fn record(change: &Change) -> Record {
     let bytes = |key: &str| key.as_bytes().to_vec();
     match change {
         Change::Put(family, key, value) => Record::Put(*family, bytes(key), value.bytes()),
+        Change::Entity(family, key, value) => Record::PutEntity(*family, bytes(key), value.bytes()),
         Change::Merge(family, key, value) => Record::Merge(*family, bytes(key), value.bytes()),
         Change::Delete(family, key) => Record::Delete(*family, bytes(key)),
         Change::SingleDelete(family, key) => Record::SingleDelete(*family, bytes(key)),
@@ -82,9 +103,9 @@ fn record(change: &Change) -> Record {
 }
 
 /// A cursor as histories walk it.
-struct Rows<'a>(Box<dyn Cursor + 'a>);
+struct Rows<C>(C);
 
-impl Walked for Rows<'_> {
+impl<C: std::ops::DerefMut<Target: Cursor>> Walked for Rows<C> {
     fn to_end(&mut self, is_backward: bool) {
         if is_backward { self.0.seek_to_last() } else { self.0.seek_to_first() }
     }
@@ -105,6 +126,9 @@ impl Walked for Rows<'_> {
 impl Player for Libraries {
     fn write(&mut self, changes: &[Change]) -> Outcome<()> {
         let batch: Vec<Record> = changes.iter().map(record).collect();
+        if batch.iter().any(|record| matches!(record, Record::PutEntity(..))) {
+            return self.db()?.write_bytes(&batch);
+        }
         self.db()?.write(&batch, WriteHow::default())
     }
 
@@ -172,6 +196,70 @@ impl Player for Libraries {
         let mut cursor = Rows(self.db()?.iterate(family, &how)?);
         let rows = walk_rows(&mut cursor, target, moves, is_backward);
         cursor.0.status().map(|()| rows)
+    }
+
+    fn across(&mut self, keys: &[(usize, &str)], snapshot: Option<u32>) -> Outcome<Vec<Option<Vec<u8>>>> {
+        let keys: Vec<(usize, &[u8])> = keys.iter().map(|(family, key)| (*family, key.as_bytes())).collect();
+        let snapshot = self.held(snapshot);
+        self.db()?.get_across(&keys, snapshot)
+    }
+
+    /// RocksDB's tailing iterators know no range deletions: they say so of those that they meet when they are made or
+    /// pass to new tables, and read on as if there were none where one comes into their memtable later. And over
+    /// memtables of other kinds than the skip list they have a copy, so that they miss what is written later. Its
+    /// ordinary iterators answer instead.
+    fn tail(&mut self, family: usize, target: &str, moves: &str, has_ranges: bool) -> Outcome<Vec<Option<Row>>> {
+        let memtable = self.option(family, "memtable_factory");
+        let is_copied = !["", MEMTABLES[0]].contains(&memtable);
+        if (has_ranges || is_copied) && self.which() == Which::RocksDb {
+            return self.walk(family, target, None, moves, false);
+        }
+        let mut cursor = Rows(self.db()?.tail(family)?);
+        let rows = walk_rows(&mut cursor, target, moves, false);
+        cursor.0.status().map(|()| rows)
+    }
+
+    /// With an extractor of longer prefixes `prefix_same_as_start` is to find fewer rows.
+    fn prefix(&mut self, family: usize, target: &str, snapshot: Option<u32>, is_auto: bool) -> Outcome<Vec<Row>> {
+        let extractor = self.option(family, "prefix_extractor");
+        let is_longer = ["5", "4"].iter().any(|length| extractor.ends_with(length));
+        let is_auto = is_auto || is_longer;
+        let how = IterHow {
+            snapshot: self.held(snapshot),
+            lower: None,
+            upper: is_auto.then(|| prefix_end(target)),
+            prefix_same_as_start: !is_auto,
+        };
+        let db = self.db()?;
+        let mut cursor = Rows(if is_auto { db.iterate_auto(family, &how)? } else { db.iterate(family, &how)? });
+        let rows = prefix_rows(&mut cursor, target);
+        cursor.0.status().map(|()| rows)
+    }
+
+    fn create(&mut self) -> Outcome<()> {
+        let mut settings = self.set.opening(self.opens - 1).settings(true);
+        let settings = settings.families.pop().ok_or("a set has no families")?;
+        self.families[EXTRA] = settings.family.iter().cloned().collect();
+        let mut db = self.db.take().ok_or("the database is closed")?;
+        let created = self.engine().create_family(&mut db, &settings);
+        self.db = Some(db);
+        created
+    }
+
+    fn drop_extra(&mut self) -> Outcome<()> {
+        self.db()?.drop_last_family()
+    }
+
+    fn set_option(&mut self, family: usize, name: &str, value: &str) -> Outcome<()> {
+        self.db()?.set_option(family, name, value)
+    }
+
+    fn suggest(&mut self, family: usize, begin: Option<&str>, end: Option<&str>) -> Outcome<()> {
+        self.db()?.suggest_compact(family, begin.map(str::as_bytes), end.map(str::as_bytes))
+    }
+
+    fn delete_files(&mut self, family: usize, begin: &str, end: &str) -> Outcome<()> {
+        self.db()?.delete_files(family, begin.as_bytes(), end.as_bytes())
     }
 
     fn reopen(&mut self) -> Outcome<()> {

@@ -58,6 +58,38 @@ const TINY: &[(&str, &[&str])] = &[
     ("blob_file_size", &["1", "300"]),
 ];
 
+/// Styles that change from one open to the next: RocksDB goes on with the levels that any of them left.
+const STYLES: [&str; 6] = [
+    "kCompactionStyleLevel",
+    "kCompactionStyleLevel",
+    "kCompactionStyleUniversal",
+    "kCompactionStyleUniversal",
+    "kCompactionStyleFIFO",
+    "kCompactionStyleNone",
+];
+
+/// Gives a family a style, and takes back what does not go with others than levels: ages (a queue drops what is old),
+/// levels of dynamic size, data that stays above the last level. A queue is never longer than it may be, and no writer
+/// waits for one to become shorter.
+fn set_style(family: &mut Texts, style: &str) {
+    replace(family, "compaction_style", style);
+    if style == "kCompactionStyleLevel" {
+        return;
+    }
+    for (name, value) in [
+        ("level_compaction_dynamic_level_bytes", "false"),
+        ("ttl", "0"),
+        ("periodic_compaction_seconds", "0"),
+        ("preclude_last_level_data_seconds", "0"),
+        ("last_level_temperature", "kUnknown"),
+        ("level0_slowdown_writes_trigger", "1000"),
+        ("level0_stop_writes_trigger", "2000"),
+        ("soft_pending_compaction_bytes_limit", "0"),
+    ] {
+        replace(family, name, value);
+    }
+}
+
 fn replace(texts: &mut Texts, name: &str, value: &str) {
     texts.retain(|(other, _)| other != name);
     texts.push((name.to_owned(), value.to_owned()));
@@ -80,8 +112,10 @@ impl Set {
         Self(vec![Opening { which, db: Texts::new(), families: [Texts::new(), Texts::new()] }])
     }
 
-    pub fn draw(seed: u64, opens: usize, random: &mut Random) -> Self {
-        let fixed = Fixed::draw_alike(seed, random);
+    /// For a history with so many opens; `has_blobs` if it asks for blob files itself.
+    pub fn draw(seed: u64, opens: usize, has_blobs: bool, random: &mut Random) -> Self {
+        let fixed = Fixed::draw_alike(seed, has_blobs, random);
+        let changes_style = random.percent(40);
         let mut kinds = [TableKind::Block; FAMILIES];
         let opening = |turn: usize| {
             let which = if random.percent(70) { Which::Ferrock } else { Which::RocksDb };
@@ -91,6 +125,10 @@ impl Set {
             let mut families = drawn.families.into_iter().map(in_one);
             let mut families = [families.next().unwrap_or_default(), families.next().unwrap_or_default()];
             for family in &mut families {
+                if changes_style {
+                    let style = *random.choose::<&str>(&STYLES);
+                    set_style(family, style);
+                }
                 for &(name, values) in TINY {
                     if random.percent(35) {
                         replace(family, name, random.choose::<&str>(values));
@@ -146,7 +184,8 @@ impl Opening {
         let mut db = self.db.clone();
         replace(&mut db, "create_if_missing", &is_first.to_string());
         replace(&mut db, "create_missing_column_families", &is_first.to_string());
-        let families = self.families.iter().map(|family| {
+        // The last one is that of the family that comes and goes.
+        let families = self.families.iter().chain(self.families.last()).map(|family| {
             let mut family = family.clone();
             replace(&mut family, MERGE.0, MERGE.1);
             FamilySettings { family, ..FamilySettings::default() }
@@ -217,14 +256,14 @@ mod tests {
     fn files_are_read_as_they_were_written() {
         let mut random = Random::new(3);
         let history = History::draw(40, &mut |bound| random.below(bound as usize) as u64);
-        let set = Set::draw(3, 4, &mut random);
+        let set = Set::draw(3, 4, false, &mut random);
         assert_eq!(parse(&file(&set, &history)), Ok((set, history)));
         assert!(parse("get 0 k01 @-").is_err() && parse("open fjall | | |").is_err());
     }
 
     #[test]
     fn options_that_do_not_matter_go() {
-        let set = Set::draw(5, 3, &mut Random::new(5));
+        let set = Set::draw(5, 3, false, &mut Random::new(5));
         let (name, _) = set.0[1].families[0][2].clone();
         let has = |set: &Set| set.0.iter().any(|opening| opening.families[0].iter().any(|(other, _)| *other == name));
         let small = set.shrink(&mut |set| has(set));

@@ -4,6 +4,7 @@ use super::{CDatabase, CEngine};
 use crate::engine::Outcome;
 use crate::settings::Settings;
 use ferrock_c_library::{Object, c_text};
+use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int};
 use std::path::Path;
 use std::ptr::null_mut;
@@ -35,7 +36,7 @@ impl CEngine {
             let (names, families) = (names.as_ptr(), families.as_ptr());
             open(options.db.object(), path.as_ptr(), own.as_ptr(), count, names, families, out, error)
         })?;
-        Ok(CDatabase { functions: f, db, handles, names: options.names, snapshots: Vec::new() })
+        Ok(CDatabase { functions: f, db, handles, names: options.names, snapshots: Vec::new(), tails: BTreeMap::new() })
     }
 }
 
