@@ -21,6 +21,8 @@ struct Libraries {
     db: Option<CDatabase>,
     /// Options of each family, which OPTIONS files keep from one open to the next.
     families: [BTreeMap<String, String>; EXTRA + 1],
+    /// Families that had blob files at some time.
+    has_blobs: [bool; EXTRA + 1],
     /// Numbers of the history, and the database's own, which begin anew with every open.
     snapshots: BTreeMap<u32, usize>,
     taken: usize,
@@ -34,7 +36,9 @@ pub fn play_case(case: &Case) -> Outcome<serde_json::Value> {
     let directory = case.directory.join("db");
     let snapshots = BTreeMap::new();
     let families = Default::default();
-    let mut player = Libraries { rocksdb, ferrock, directory, set, opens: 0, db: None, families, snapshots, taken: 0 };
+    let (has_blobs, opens, taken) = ([false; EXTRA + 1], 0, 0);
+    let mut player =
+        Libraries { rocksdb, ferrock, directory, set, opens, db: None, families, has_blobs, snapshots, taken };
     player.open()?;
     let mut playing = Playing::new(&mut player);
     for step in &history.0 {
@@ -50,12 +54,18 @@ impl Libraries {
         let is_first = self.opens == 0;
         let mode = if is_first { OpenMode::Create } else { OpenMode::ReadWrite };
         let settings = self.set.opening(self.opens).settings(is_first);
-        for (kept, family) in self.families.iter_mut().zip(&settings.families) {
-            kept.extend(family.family.iter().cloned());
+        for (number, family) in settings.families.iter().enumerate() {
+            family.family.iter().for_each(|(name, value)| self.keep(number, name, value));
         }
         self.opens += 1;
         self.db = Some(self.engine().open_database(&self.directory, mode, &settings)?);
         Ok(())
+    }
+
+    /// Notes an option of a family.
+    fn keep(&mut self, family: usize, name: &str, value: &str) {
+        self.families[family].insert(name.to_owned(), value.to_owned());
+        self.has_blobs[family] |= (name, value) == ("enable_blob_files", "true");
     }
 
     /// An option of a family; nothing where it has the default.
@@ -206,12 +216,13 @@ impl Player for Libraries {
 
     /// RocksDB's tailing iterators know no range deletions: they say so of those that they meet when they are made or
     /// pass to new tables, and read on as if there were none where one comes into their memtable later. And over
-    /// memtables of other kinds than the skip list they have a copy, so that they miss what is written later. Its
-    /// ordinary iterators answer instead.
+    /// memtables of other kinds than the skip list they have a copy, so that they miss what is written later. Over blob
+    /// files they end after a flush with "Invalid blob file number", or the process with them. Its ordinary iterators
+    /// answer instead.
     fn tail(&mut self, family: usize, target: &str, moves: &str, has_ranges: bool) -> Outcome<Vec<Option<Row>>> {
         let memtable = self.option(family, "memtable_factory");
         let is_copied = !["", MEMTABLES[0]].contains(&memtable);
-        if (has_ranges || is_copied) && self.which() == Which::RocksDb {
+        if (has_ranges || is_copied || self.has_blobs[family]) && self.which() == Which::RocksDb {
             return self.walk(family, target, None, moves, false);
         }
         let mut cursor = Rows(self.db()?.tail(family)?);
@@ -239,7 +250,8 @@ impl Player for Libraries {
     fn create(&mut self) -> Outcome<()> {
         let mut settings = self.set.opening(self.opens - 1).settings(true);
         let settings = settings.families.pop().ok_or("a set has no families")?;
-        self.families[EXTRA] = settings.family.iter().cloned().collect();
+        (self.families[EXTRA], self.has_blobs[EXTRA]) = (BTreeMap::new(), false);
+        settings.family.iter().for_each(|(name, value)| self.keep(EXTRA, name, value));
         let mut db = self.db.take().ok_or("the database is closed")?;
         let created = self.engine().create_family(&mut db, &settings);
         self.db = Some(db);
@@ -251,6 +263,7 @@ impl Player for Libraries {
     }
 
     fn set_option(&mut self, family: usize, name: &str, value: &str) -> Outcome<()> {
+        self.keep(family, name, value);
         self.db()?.set_option(family, name, value)
     }
 
