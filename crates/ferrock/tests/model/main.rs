@@ -47,7 +47,6 @@ use operations::Case;
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use std::any::Any;
-use std::panic::AssertUnwindSafe;
 use std::sync::Mutex;
 use std::time::Instant;
 use watchdog::Watchdog;
@@ -65,6 +64,7 @@ const STARVED_CASE_OPERATIONS: usize = 120;
 /// Operations of one in a process that may open few files.
 const FEW_FILES_CASE_OPERATIONS: usize = 150;
 const DEFAULT_SEED: u64 = 0x0fe7_70c4;
+const STACK_BYTES: usize = 16 << 20;
 
 fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|text| !text.is_empty())
@@ -115,8 +115,11 @@ fn run_cases(name: &str, shard: u64, cases: u64, pace: Pace, strategy: impl Stra
     let watchdog = Watchdog::start(name, seed);
     let attempt = |case: &Case, stats: &mut ModelStats| {
         watchdog.begin(case);
-        let run = AssertUnwindSafe(|| Database::run(case, pace, stats, &watchdog));
-        std::panic::catch_unwind(run).unwrap_or_else(|panic| Err(format!("panicked: {}", panic_text(&*panic)))).err()
+        // Not optimised, a case takes more stack than the thread of a test has.
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+        let run = || Database::run(case, pace, stats, &watchdog);
+        let ended = std::thread::scope(|scope| thread.spawn_scoped(scope, run).unwrap().join());
+        ended.unwrap_or_else(|panic| Err(format!("panicked: {}", panic_text(&*panic)))).err()
     };
     let started = Instant::now();
     let mut runner = TestRunner::new_with_rng(config, test_rng(seed, shard));
