@@ -75,6 +75,7 @@ fn compact_steps(
         }
         BottommostLevelCompaction::Skip | BottommostLevelCompaction::Force => FileNumber(u64::MAX),
     };
+    let made_since = core.versions.next_file_number();
     let mut steps: VecDeque<ManualStep> = manual_steps(&version, &data.options.load(), begin, end, mode).into();
     drop(version);
     while let Some(step) = steps.pop_front() {
@@ -88,8 +89,8 @@ fn compact_steps(
         {
             // While a step waited, a compaction beside it may have moved tables past the last of them. Each time it
             // goes deeper, so it ends. (RocksDB leaves such tables as they are.)
-            let options = data.options.load();
-            steps.extend(manual_steps_below(&version, &options, begin, end, mode, step.output_level));
+            let (options, reached) = (data.options.load(), step.output_level);
+            steps.extend(manual_steps_below(&version, &options, begin, end, mode, reached, made_since));
         }
     }
     Ok(())

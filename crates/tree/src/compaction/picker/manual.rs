@@ -70,7 +70,7 @@ pub fn manual_steps(
     if options.compaction_shape() == CompactionShape::Runs {
         return vec![ManualStep { input_level: 0, output_level: version.num_compacted_levels() - 1 }];
     }
-    let levels = levels_with(version, begin, end);
+    let levels = levels_with(version, begin, end, FileNumber(u64::MAX));
     let Some(&first) = levels.first() else { return Vec::new() };
     if version.num_levels() == 1 {
         return vec![ManualStep { input_level: 0, output_level: 0 }];
@@ -82,7 +82,8 @@ pub fn manual_steps(
 }
 
 /// The steps behind those of [`manual_steps`], which ended in the level `reached`: for tables of the range that a
-/// compaction beside them has moved below it, past the step that would have rewritten them.
+/// compaction beside them has moved below it, past the step that would have rewritten them. Such a table is older than
+/// the call and so has a number before `made_since`; one that was written or ingested since is no reason.
 #[must_use]
 pub fn manual_steps_below(
     version: &Version,
@@ -91,22 +92,23 @@ pub fn manual_steps_below(
     end: Option<&[u8]>,
     bottommost: BottommostLevelCompaction,
     reached: usize,
+    made_since: FileNumber,
 ) -> Vec<ManualStep> {
     if options.compaction_shape() != CompactionShape::Levels || version.num_levels() == 1 {
         return Vec::new();
     }
-    match levels_with(version, begin, end).last() {
+    match levels_with(version, begin, end, made_since).last() {
         Some(&deepest) if deepest > reached => steps_down(version, options, reached, deepest, bottommost),
         _ => Vec::new(),
     }
 }
 
-/// The levels that hold tables of the range.
-fn levels_with(version: &Version, begin: Option<&[u8]>, end: Option<&[u8]>) -> Vec<usize> {
+/// The levels that hold tables of the range with numbers before `made_since`.
+fn levels_with(version: &Version, begin: Option<&[u8]>, end: Option<&[u8]>, made_since: FileNumber) -> Vec<usize> {
     let range = BoundaryRange::of_user_keys(begin, end);
     let comparator = version.comparator().user();
-    let holds_data = |&level: &usize| version.level(level).iter().any(|file| range.overlaps(comparator, file));
-    (0..version.num_levels()).filter(holds_data).collect()
+    let is_wanted = |file: &FileMetadata| file.number < made_since && range.overlaps(comparator, file);
+    (0..version.num_levels()).filter(|&level| version.level(level).iter().any(|file| is_wanted(file))).collect()
 }
 
 fn steps_down(

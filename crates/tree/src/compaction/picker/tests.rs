@@ -1,7 +1,8 @@
 //! Text scripts: levels and options in, the chosen compaction out. `UPDATE_EXPECT=1` rewrites the expectations.
 //!
 //! ```text
-//! pick                                   or: scores | manual 0->6 [begin..end] | steps [begin..end] [below=1] [force] | twice
+//! pick                                   or: scores | manual 0->6 [begin..end] | twice
+//!                                        or: steps [begin..end] [below=1] [force]
 //!                                            | files 6 #3 #4 [move] [limit=100] [kNoCompression]
 //!                                            | debt 50                    bytes that wait in memtables
 //! options name=value ...
@@ -265,7 +266,10 @@ fn run(input: &str) -> String {
                 };
                 let below = words.iter().find_map(|word| word.strip_prefix("below="));
                 let steps = match below.map(|reached| reached.parse().unwrap()) {
-                    Some(reached) => manual_steps_below(&version, &script.options, begin, end, bottommost, reached),
+                    Some(reached) => {
+                        let made_since = FileNumber(1000);
+                        manual_steps_below(&version, &script.options, begin, end, bottommost, reached, made_since)
+                    }
                     None => manual_steps(&version, &script.options, begin, end, bottommost),
                 };
                 for step in steps {
