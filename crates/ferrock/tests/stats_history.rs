@@ -7,8 +7,8 @@ use common::threads::{Gate, wait_until};
 use common::{Contents, options_on, rows_of};
 use ferrock::statistics::{Statistics, Ticker};
 use ferrock::{
-    ColumnFamily, ColumnFamilyOptions, Db, DbOptions, ErrorKind, EventListener, FlushJobInfo, FlushOptions,
-    ReadOptions, StatsHistoryEntry, WriteOptions, WriteStallCondition,
+    ColumnFamily, ColumnFamilyOptions, Db, DbOptions, EventListener, FlushJobInfo, FlushOptions, ReadOptions,
+    StatsHistoryEntry, WriteOptions, WriteStallCondition,
 };
 use ferrock_base::clock::{Clock, ManualClock};
 use ferrock_vfs::{FileSystem, MemoryFileSystem, write_file_synced};
@@ -25,6 +25,7 @@ const READ: &str = "rocksdb.number.keys.read";
 struct Rig {
     clock: Arc<ManualClock>,
     statistics: Arc<Statistics>,
+    files: MemoryFileSystem,
     options: DbOptions,
 }
 
@@ -32,15 +33,23 @@ impl Rig {
     fn new(period_secs: u32) -> Self {
         let clock = Arc::new(ManualClock::new(BEGIN * 1_000_000));
         let statistics = Arc::new(Statistics::default());
-        let mut options = options_on(Arc::new(MemoryFileSystem::new()));
+        let files = MemoryFileSystem::new();
+        let mut options = options_on(Arc::new(files.clone()));
         options.stats_persist_period_sec = period_secs;
         options.components.clock = Some(Arc::clone(&clock) as Arc<dyn Clock>);
         options.components.statistics = Some(Arc::clone(&statistics));
-        Self { clock, statistics, options }
+        Self { clock, statistics, files, options }
     }
 
     fn open(&self) -> Db {
         Db::open("/db", self.options.clone()).unwrap()
+    }
+
+    /// With the family of the history, which is there without being named.
+    fn open_with_family(&self) -> (Db, ColumnFamily) {
+        let db = self.open();
+        let family = db.column_family(FAMILY).unwrap();
+        (db, family)
     }
 
     /// Lets time pass, and the thread see it: it sleeps before and behind it.
@@ -379,8 +388,15 @@ fn the_family_is_open_whether_it_is_named_or_not() {
     assert_eq!(history(&db, 0, u64::MAX).len(), 1);
 }
 
+/// The lines of the LOG with `part`.
+fn told(rig: &Rig, part: &str) -> usize {
+    let log = ferrock_vfs::read_file(&rig.files, Path::new("/db/LOG")).unwrap();
+    String::from_utf8_lossy(&log).lines().filter(|line| line.contains(part)).count()
+}
+
 #[test]
-fn a_family_that_is_no_history_is_refused_and_kept() {
+fn nothing_is_written_into_a_family_that_is_no_history() {
+    const NONE_KEPT: &str = "persist_stats_to_disk: no statistics are kept: ";
     let mut rig = Rig::new(60);
     let db = rig.open();
     let family = db.create_column_family(FAMILY, ColumnFamilyOptions::default()).unwrap();
@@ -388,13 +404,13 @@ fn a_family_that_is_no_history_is_refused_and_kept() {
     db.close().unwrap();
     drop(family);
     rig.options.persist_stats_to_disk = true;
-    let error = Db::open("/db", rig.options.clone()).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-    assert!(error.to_string().contains("persist_stats_to_disk off"), "{error}");
-    rig.options.persist_stats_to_disk = false;
-    let db = rig.open();
-    let family = db.column_family(FAMILY).unwrap();
+    // The database opens, also by the options of its own file.
+    let (db, family) = rig.open_with_family();
+    assert_eq!(told(&rig, &format!("{NONE_KEPT}Invalid argument")), 1);
+    put(&db, 1);
+    rig.pass(60);
     assert_eq!(rows(&db, &family).len(), 1);
+    assert_eq!(history(&db, 0, u64::MAX), []);
     // One of a newer version, which says that this library cannot read it, and one that says that it can.
     for (key, version) in [("format", "7"), ("compatible", "2")] {
         let key = format!("__persistent_stats_{key}_version__");
@@ -402,22 +418,58 @@ fn a_family_that_is_no_history_is_refused_and_kept() {
     }
     db.close().unwrap();
     drop(family);
-    rig.options.persist_stats_to_disk = true;
-    let error = Db::open("/db", rig.options.clone()).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotSupported);
-    assert!(error.to_string().contains("version 7"), "{error}");
-    rig.options.persist_stats_to_disk = false;
-    let db = rig.open();
-    let family = db.column_family(FAMILY).unwrap();
+    let (db, family) = rig.open_with_family();
+    assert_eq!(told(&rig, &format!("{NONE_KEPT}Not implemented")), 1);
+    put(&db, 2);
+    rig.pass(60);
+    assert_eq!(rows(&db, &family).len(), 3);
     db.put_cf(&family, b"__persistent_stats_compatible_version__", b"1", &WriteOptions::default()).unwrap();
     db.put_cf(&family, b"1700000001#rocksdb.tomorrow", b"x", &WriteOptions::default()).unwrap();
     db.close().unwrap();
     drop(family);
-    rig.options.persist_stats_to_disk = true;
     let db = rig.open();
+    assert_eq!(told(&rig, NONE_KEPT), 0);
     let found: Vec<_> = db.stats_history(0, u64::MAX).unwrap().collect();
     assert_eq!(found.len(), 1, "an error is the last one: {found:?}");
     assert!(found[0].as_ref().unwrap_err().to_string().contains("1700000001#rocksdb.tomorrow"), "{found:?}");
+}
+
+#[test]
+fn a_history_that_was_emptied_or_lost_its_versions_begins_anew() {
+    let mut rig = Rig::new(60);
+    rig.options.persist_stats_to_disk = true;
+    for all in [true, false] {
+        let (db, family) = rig.open_with_family();
+        put(&db, 1);
+        rig.pass(60);
+        let end: &[u8] = if all { b"\xff" } else { b"__persistent_stats_format_version__\0" };
+        let begin: &[u8] = if all { b"" } else { b"_" };
+        db.delete_range_cf(&family, begin, end, &WriteOptions::default()).unwrap();
+        db.close().unwrap();
+        drop(family);
+        let (db, family) = rig.open_with_family();
+        let before = history(&db, 0, u64::MAX).len();
+        assert_eq!(before > 0, !all);
+        put(&db, 2);
+        rig.pass(60);
+        assert_eq!(history(&db, 0, u64::MAX).len(), before + 1);
+        assert!(rows(&db, &family).keys().filter(|key| key.starts_with(b"__persistent")).count() == 2);
+        db.close().unwrap();
+    }
+}
+
+/// A family that gets the name later is the program's.
+#[test]
+fn another_family_of_the_name_gets_no_snapshots() {
+    let mut rig = Rig::new(60);
+    rig.options.persist_stats_to_disk = true;
+    let (db, family) = rig.open_with_family();
+    db.drop_column_family(&family).unwrap();
+    let own = db.create_column_family(FAMILY, ColumnFamilyOptions::default()).unwrap();
+    put(&db, 1);
+    rig.pass(60);
+    assert_eq!(rows(&db, &own).len(), 0);
+    db.close().unwrap();
 }
 
 /// Holds flushes at their beginning while the gate is shut.

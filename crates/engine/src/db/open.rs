@@ -359,7 +359,8 @@ impl Opener {
         for (name, options) in missing {
             families::create_family(&core, &name, options)?;
         }
-        history::begin(&core)?;
+        let named = self.families.iter().find(|(name, _)| name == COLUMN_FAMILY);
+        history::begin(&core, named.map(|(_, options)| options.clone()))?;
         if is_new && self.preserves_times() {
             core.seqno_times.spread(&*core.env.clock);
         }

@@ -1,7 +1,7 @@
 //! Reading a range: the iterator that programs use.
 
+use super::DbCore;
 use super::search::{PinnedSlice, blob_view};
-use super::{Db, DbCore};
 use crate::column_family::SuperVersion;
 use crate::metrics::scans::{Movement, ScanTally};
 use crate::options::ReadOptions;
@@ -17,7 +17,7 @@ use ferrock_vfs::{IoActivity, ReadBuffer};
 use std::sync::Arc;
 
 /// Iterates over the keys of a column family in both directions, as of one moment. `'static` and `Send`: it may be kept
-/// in a struct, moved between threads, and outlive the [`Db`].
+/// in a struct, moved between threads, and outlive the [`Db`](super::Db).
 ///
 /// ```
 /// # extern crate ferrock_engine as ferrock;
@@ -361,7 +361,7 @@ impl Iter {
     }
 }
 
-/// See [`Db::verify_checksum`].
+/// See [`Db::verify_checksum`](super::Db::verify_checksum).
 pub(crate) fn verify_checksum(core: &Arc<DbCore>) -> Result<()> {
     let readahead = core.options.load().compaction_readahead_size;
     for data in core.families.load().iter() {
@@ -384,5 +384,4 @@ const _: fn() = || {
     is_send::<Iter>();
     is_send::<PinnedSlice>();
     is_send::<Snapshot>();
-    is_send::<Db>();
 };

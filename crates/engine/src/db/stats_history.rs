@@ -13,9 +13,10 @@
 //! open, `open/history.rs` tells. Invariants:
 //!
 //! - A snapshot is one batch, so that a crash leaves all of it or nothing; it is written like a write of low priority
-//!   that waits for no stall. One that is not written is part of the next.
+//!   that waits for no stall of its own. One that is not written is part of the next.
 //! - Only a thread of the timer writes, never a job: writers may wait for that job.
-//! - The family does not hold logs back for more than a period: where no other needs one as old, it is flushed.
+//! - The family does not hold logs back by itself: where no other needs one as old and none is being flushed, it is
+//!   flushed with a snapshot.
 //!
 //! A clock that was set back may give two snapshots the same second: in the family the later one then takes the place
 //! of what the other has of the same tickers, as in RocksDB.
@@ -45,7 +46,11 @@ pub(super) fn keep(core: &DbCore, statistics: &Statistics) {
         Some(Err(error)) => {
             core.events.log().warn(|| format!("a snapshot of statistics waits for the next period: {error}"));
         }
-        None => core.events.log().warn(|| format!("no statistics are kept: column family {COLUMN_FAMILY} was dropped")),
+        None if history.family().is_some() => {
+            core.events.log().warn(|| format!("no statistics are kept: column family {COLUMN_FAMILY} was dropped"));
+        }
+        // The open has told why.
+        None => {}
     }
 }
 
@@ -56,7 +61,10 @@ fn write_snapshot(
     increases: &[(Ticker, u64)],
 ) -> Result<()> {
     // Others wait for this thread, and it would wait behind a writer that waits.
-    if core.writes.controller().condition().told() != WriteStallCondition::Normal {
+    let manager = core.options.load().components.write_buffer_manager.clone();
+    if core.writes.controller().condition().told() != WriteStallCondition::Normal
+        || manager.is_some_and(|manager| manager.should_stall())
+    {
         return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
     }
     if core.jobs.holds_back_logs_alone(data.id) {
@@ -75,7 +83,10 @@ fn write_snapshot(
     write::write(core, batch, &options)
 }
 
-/// The family of the history, where there is one.
+/// The family of the history, where there is one: for writing the one that the open found fit for it, and no other that
+/// has its name by now; for reading the one of the name.
 pub(super) fn family(core: &DbCore) -> Option<Arc<ColumnFamilyData>> {
-    core.families.load().by_name(COLUMN_FAMILY).cloned()
+    let families = core.families.load();
+    let named = families.by_name(COLUMN_FAMILY)?;
+    (core.jobs.is_read_only() || core.metrics.history().family() == Some(named.id)).then(|| Arc::clone(named))
 }

@@ -17,7 +17,7 @@
 use ferrock_statistics::{Statistics, Ticker};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Tickers that grew, with their increases.
 pub(crate) type Increases = Arc<[(Ticker, u64)]>;
@@ -46,7 +46,11 @@ impl Marks {
 
 /// The snapshots of a database.
 #[derive(Debug)]
-pub(crate) struct History(Mutex<Kept>);
+pub(crate) struct History {
+    kept: Mutex<Kept>,
+    /// Where snapshots go that are kept on disk: a family that the open found fit for it.
+    family: OnceLock<u32>,
+}
 
 #[derive(Debug)]
 struct Kept {
@@ -59,12 +63,23 @@ impl History {
     /// An empty one, whose first snapshot tells what comes from here on. Without statistics there is none.
     pub(crate) fn new(statistics: Option<&Statistics>) -> Self {
         let marks = statistics.map(Marks::of).unwrap_or_default();
-        Self(Mutex::new(Kept { marks, snapshots: BTreeMap::new(), bytes: 0 }))
+        let kept = Mutex::new(Kept { marks, snapshots: BTreeMap::new(), bytes: 0 });
+        Self { kept, family: OnceLock::new() }
+    }
+
+    /// The id of the family that snapshots are written to; without one none is written.
+    pub(crate) fn family(&self) -> Option<u32> {
+        self.family.get().copied()
+    }
+
+    /// The open says it, once.
+    pub(crate) fn set_family(&self, id: u32) {
+        let _ = self.family.set(id);
     }
 
     /// Adds a snapshot, and lets the oldest go that are beyond `limit_bytes`.
     pub(crate) fn keep(&self, statistics: &Statistics, unix_seconds: u64, limit_bytes: usize) {
-        let mut kept = self.0.lock();
+        let mut kept = self.kept.lock();
         let marks = Marks::of(statistics);
         let increases = kept.marks.increases(&marks);
         kept.marks = marks;
@@ -76,22 +91,22 @@ impl History {
     /// [`set_marks`](Self::set_marks) has the marks.
     pub(crate) fn look(&self, statistics: &Statistics) -> (Vec<(Ticker, u64)>, Marks) {
         let marks = Marks::of(statistics);
-        (self.0.lock().marks.increases(&marks), marks)
+        (self.kept.lock().marks.increases(&marks), marks)
     }
 
     /// The snapshot that had these marks is kept elsewhere.
     pub(crate) fn set_marks(&self, marks: Marks) {
-        self.0.lock().marks = marks;
+        self.kept.lock().marks = marks;
     }
 
     /// Lets the oldest snapshots go that are beyond `limit_bytes`.
     pub(crate) fn bound(&self, limit_bytes: usize) {
-        self.0.lock().bound(limit_bytes);
+        self.kept.lock().bound(limit_bytes);
     }
 
     /// The snapshots from `start` on and before `end`, in Unix seconds, by their times.
     pub(crate) fn between(&self, start: u64, end: u64) -> Vec<(u64, Increases)> {
-        let kept = self.0.lock();
+        let kept = self.kept.lock();
         let from = kept.snapshots.range(start..).take_while(|(time, _)| **time < end);
         from.map(|(time, increases)| (*time, Arc::clone(increases))).collect()
     }
@@ -171,11 +186,11 @@ mod tests {
         }
         let times = || history.between(0, u64::MAX).into_iter().map(|(time, _)| time).collect::<Vec<u64>>();
         assert_eq!(times(), (41..=50).collect::<Vec<u64>>());
-        assert_eq!(history.0.lock().bytes, 10 * each);
+        assert_eq!(history.kept.lock().bytes, 10 * each);
         history.bound(2 * each);
         assert_eq!(times(), [49, 50]);
         history.keep(&statistics, 51, 0);
-        assert_eq!((times(), history.0.lock().bytes), (Vec::new(), 0), "no bytes, no snapshot");
+        assert_eq!((times(), history.kept.lock().bytes), (Vec::new(), 0), "no bytes, no snapshot");
         statistics.add(Ticker::BytesRead, 5);
         history.keep(&statistics, 52, each);
         assert_eq!(sums(&history), [(Ticker::BytesRead, 5)].into(), "what went with a snapshot comes in no other");

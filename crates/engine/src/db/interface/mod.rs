@@ -422,3 +422,9 @@ impl Db {
         self.core().options.notes().all()
     }
 }
+
+/// Handles move between threads.
+const _: fn() = || {
+    fn is_send<T: Send + 'static>() {}
+    is_send::<Db>();
+};

@@ -7,16 +7,16 @@
 //! secondary, follower                    opened where it is named
 //! ```
 //!
-//! A caller that does not name the family has no handle for it. A family of this name that is no history, or one of a
-//! newer version, makes an open with `persist_stats_to_disk` fail, and is not touched. RocksDB drops it and begins
-//! anew, which was rejected: it may be a program's.
+//! A caller that does not name the family has no handle for it. Into a family of this name that is no history, cannot
+//! be read or is of a newer version nothing is written: the LOG says so, and the database is open without a history. To
+//! refuse the open was tried: nothing that takes the options of the OPTIONS file could then open the database at all.
+//! RocksDB drops the family and begins anew, which was rejected: it may be a program's.
 
 use super::DbCore;
 use crate::column_family::ColumnFamilyData;
-use crate::db::stats_history::family;
-use crate::db::{families, search, write};
+use crate::db::{families, iter_source, search, write};
 use crate::options::{ColumnFamilyOptions, ReadOptions, WriteOptions};
-use ferrock_base::{Error, Result};
+use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_format::compression::CompressionType;
 use ferrock_format::stats_history::{self, COLUMN_FAMILY, COMPATIBLE_VERSION_KEY, FORMAT_VERSION_KEY, VERSION};
 use ferrock_format::write_batch::WriteBatch;
@@ -35,54 +35,89 @@ pub(super) fn family_options() -> ColumnFamilyOptions {
 }
 
 /// Makes the family of the history where the options ask for one, or looks whether the one that is there can be added
-/// to.
+/// to. `named` has its options where the caller names it.
 ///
 /// # Errors
-/// `Not implemented` of a family of a newer version, `Invalid argument` of one of this name that is no history, and
-/// those of a new family and of a write.
-pub(super) fn begin(core: &Arc<DbCore>) -> Result<()> {
+/// Those of a new family and of a write; `Invalid argument` for a new one with another comparator.
+pub(super) fn begin(core: &Arc<DbCore>, named: Option<ColumnFamilyOptions>) -> Result<()> {
     if !core.options.load().persist_stats_to_disk {
         return Ok(());
     }
-    let data = match family(core) {
+    let data = core.families.load().by_name(COLUMN_FAMILY).cloned();
+    let data = match data {
         Some(data) => data,
         None => {
-            let mut options = family_options();
+            let mut options = named.unwrap_or_else(family_options);
+            if !options.comparator.is_bytewise() {
+                return Err(Error::invalid_argument(format!(
+                    "column family {COLUMN_FAMILY}: the history of statistics is in the order of bytes; leave its \
+                     comparator as it is"
+                )));
+            }
             options.settle_in(&core.options.load());
             families::create_family(core, COLUMN_FAMILY, options)?
         }
     };
-    match (version(core, &data, FORMAT_VERSION_KEY)?, version(core, &data, COMPATIBLE_VERSION_KEY)?) {
-        (Some(_), Some(compatible)) if compatible <= VERSION => return Ok(()),
+    let unusable = match is_begun(core, &data) {
+        Ok(true) => None,
+        Ok(false) => match write_versions(core, data.id) {
+            // Other databases have the memory; this one does not wait for it at its open.
+            Err(error) if error.kind() == ErrorKind::Incomplete => Some(error),
+            written => {
+                written?;
+                None
+            }
+        },
+        Err(error) => Some(error),
+    };
+    match unusable {
+        None => core.metrics.history().set_family(data.id),
+        Some(error) => core.events.log().warn(|| format!("persist_stats_to_disk: no statistics are kept: {error}")),
+    }
+    Ok(())
+}
+
+/// Whether the family has the versions of a history. Without them it is one that a crash left empty, or whose rows were
+/// deleted.
+///
+/// # Errors
+/// `Not implemented` of a family of a newer version, `Invalid argument` of one that is no history, and those of a read.
+fn is_begun(core: &Arc<DbCore>, data: &Arc<ColumnFamilyData>) -> Result<bool> {
+    match (version(core, data, FORMAT_VERSION_KEY)?, version(core, data, COMPATIBLE_VERSION_KEY)?) {
+        (Some(_), Some(compatible)) if compatible <= VERSION => return Ok(true),
         (Some(newer), Some(_)) => {
             return Err(Error::not_supported(format!(
                 "column family {COLUMN_FAMILY} is of version {newer}, this library reads version {VERSION}: drop the \
-                 family, or open with persist_stats_to_disk off"
+                 family to begin anew"
             )));
         }
         _ => {}
     }
-    // A crash may have left it without an entry.
-    if !is_empty(&data) {
+    let mut iter = iter_source::iter(core, data, &ReadOptions::default());
+    iter.seek_to_first();
+    iter.status()?;
+    let is_of_a_history = |key: &[u8]| {
+        stats_history::parse_key(key).is_some() || [FORMAT_VERSION_KEY, COMPATIBLE_VERSION_KEY].contains(&key)
+    };
+    if iter.valid() && !is_of_a_history(iter.key()) {
         return Err(Error::invalid_argument(format!(
-            "column family {COLUMN_FAMILY} has entries and no versions of a history of statistics: drop the family, or \
-             open with persist_stats_to_disk off"
+            "column family {COLUMN_FAMILY} is no history of statistics, its first key is {}: drop the family to begin \
+             one",
+            iter.key().escape_ascii()
         )));
     }
+    Ok(false)
+}
+
+fn write_versions(core: &DbCore, family: u32) -> Result<()> {
     let mut batch = WriteBatch::new();
-    batch.put_cf(data.id, FORMAT_VERSION_KEY, &stats_history::value(VERSION))?;
-    batch.put_cf(data.id, COMPATIBLE_VERSION_KEY, &stats_history::value(VERSION))?;
-    write::write(core, batch, &WriteOptions::default())
+    batch.put_cf(family, FORMAT_VERSION_KEY, &stats_history::value(VERSION))?;
+    batch.put_cf(family, COMPATIBLE_VERSION_KEY, &stats_history::value(VERSION))?;
+    write::write(core, batch, &WriteOptions { no_slowdown: true, ..WriteOptions::default() })
 }
 
 /// A version that the family tells.
 fn version(core: &DbCore, data: &ColumnFamilyData, key: &[u8]) -> Result<Option<u64>> {
     let value = search::get(core, data, &ReadOptions::default(), key)?;
     Ok(value.and_then(|value| stats_history::parse_number(&value)))
-}
-
-/// True where neither memtables nor tables have an entry.
-fn is_empty(data: &ColumnFamilyData) -> bool {
-    let pinned = data.super_version.load();
-    data.memtable.load().is_empty() && pinned.immutable.is_empty() && pinned.version.num_files() == 0
 }
