@@ -47,6 +47,7 @@ use operations::Case;
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use std::any::Any;
+use std::panic::AssertUnwindSafe;
 use std::sync::Mutex;
 use std::time::Instant;
 use watchdog::Watchdog;
@@ -64,6 +65,7 @@ const STARVED_CASE_OPERATIONS: usize = 120;
 /// Operations of one in a process that may open few files.
 const FEW_FILES_CASE_OPERATIONS: usize = 150;
 const DEFAULT_SEED: u64 = 0x0fe7_70c4;
+/// Not optimised, strategies of operations take more than the thread of a test has.
 const STACK_BYTES: usize = 16 << 20;
 
 fn environment(name: &str) -> Option<String> {
@@ -115,11 +117,8 @@ fn run_cases(name: &str, shard: u64, cases: u64, pace: Pace, strategy: impl Stra
     let watchdog = Watchdog::start(name, seed);
     let attempt = |case: &Case, stats: &mut ModelStats| {
         watchdog.begin(case);
-        // Not optimised, a case takes more stack than the thread of a test has.
-        let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
-        let run = || Database::run(case, pace, stats, &watchdog);
-        let ended = std::thread::scope(|scope| thread.spawn_scoped(scope, run).unwrap().join());
-        ended.unwrap_or_else(|panic| Err(format!("panicked: {}", panic_text(&*panic)))).err()
+        let run = AssertUnwindSafe(|| Database::run(case, pace, stats, &watchdog));
+        std::panic::catch_unwind(run).unwrap_or_else(|panic| Err(format!("panicked: {}", panic_text(&*panic)))).err()
     };
     let started = Instant::now();
     let mut runner = TestRunner::new_with_rng(config, test_rng(seed, shard));
@@ -149,34 +148,46 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
 }
 
+fn on_a_large_stack(test: impl FnOnce() + Send) {
+    let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+    let ended = std::thread::scope(|scope| thread.spawn_scoped(scope, test).unwrap().join());
+    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+}
+
 /// After every operation that started background work, the work is waited for: a failure repeats.
 #[test]
 fn settled_database_agrees_with_its_model() {
-    run_shard("settled", 0, Pace::Settled);
+    on_a_large_stack(|| run_shard("settled", 0, Pace::Settled));
 }
 
 /// Flushes and compactions run beside the operations.
 #[test]
 fn busy_database_agrees_with_its_model() {
-    run_shard("busy", 1, Pace::Busy);
+    on_a_large_stack(|| run_shard("busy", 1, Pace::Busy));
 }
 
 /// Versions of few keys in many files, over caches that hold nothing, read in every way that there is.
 #[test]
 fn random_databases_are_read_in_every_way() {
-    run_cases("reads", 2, wanted_databases(), Pace::Settled, operations::read_case(READ_CASE_OPERATIONS));
+    on_a_large_stack(|| {
+        run_cases("reads", 2, wanted_databases(), Pace::Settled, operations::read_case(READ_CASE_OPERATIONS));
+    });
 }
 
 /// Scans with a limit over index partitions that stay nowhere show what is there, and end.
 #[test]
 fn random_databases_are_scanned_to_a_limit_over_starved_caches() {
-    let strategy = starved::starved_case(STARVED_CASE_OPERATIONS);
-    run_cases("starved", 3, wanted_databases(), Pace::Settled, strategy);
+    on_a_large_stack(|| {
+        let strategy = starved::starved_case(STARVED_CASE_OPERATIONS);
+        run_cases("starved", 3, wanted_databases(), Pace::Settled, strategy);
+    });
 }
 
 /// A process that may have fewer files open than a database has tables meets no error.
 #[test]
 fn random_databases_of_many_tables_need_few_descriptors() {
-    let strategy = few_files::few_files_case(FEW_FILES_CASE_OPERATIONS);
-    run_cases("few files", 4, wanted_databases().div_ceil(3), Pace::Settled, strategy);
+    on_a_large_stack(|| {
+        let strategy = few_files::few_files_case(FEW_FILES_CASE_OPERATIONS);
+        run_cases("few files", 4, wanted_databases().div_ceil(3), Pace::Settled, strategy);
+    });
 }
