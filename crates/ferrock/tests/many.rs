@@ -14,11 +14,12 @@ mod common;
 
 use common::threads::wait_until;
 use ferrock::{ColumnFamily, ColumnFamilyOptions, Db, DbOptions, FlushOptions, ReadOptions, WriteOptions};
+use ferrock_base::clock::{Clock, ManualClock};
 use ferrock_base::random::Random;
 use ferrock_vfs::{CrashPolicy, FaultInjectionFileSystem, FileSystem, MemoryFileSystem};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const PATH: &str = "/db";
 
@@ -131,6 +132,28 @@ fn families_in_options(files: &MemoryFileSystem) -> usize {
     let newest = options_files(files).pop().unwrap();
     let text = ferrock_vfs::read_file(files, &Path::new(PATH).join(newest)).unwrap();
     String::from_utf8(text).unwrap().matches("[CFOptions ").count()
+}
+
+/// Also where no file is written but by the thread that families wait for.
+#[test]
+fn old_options_files_go_where_families_come_slowly() {
+    let files = MemoryFileSystem::new();
+    let clock = Arc::new(ManualClock::new(1_000_000));
+    let mut options = options_on(Arc::new(files.clone()));
+    options.components.clock = Some(Arc::clone(&clock) as Arc<dyn Clock>);
+    let db = Db::open(PATH, options).unwrap();
+    let names = family_names(80);
+    for (number, name) in names.iter().enumerate() {
+        db.create_column_family(name, ColumnFamilyOptions::default()).unwrap();
+        if number < 70 {
+            continue;
+        }
+        wait_until("the thread sleeps", || clock.asleep() == 1 || families_in_options(&files) == number + 2);
+        clock.advance(Duration::from_secs(1));
+        wait_until("an OPTIONS file", || families_in_options(&files) == number + 2);
+    }
+    wait_until("old OPTIONS files are removed", || options_files(&files).len() <= 3);
+    db.close().unwrap();
 }
 
 /// Bytes that creating and dropping write grow with the number of families, not with its square.

@@ -80,8 +80,10 @@ fn waits_for_thread(core: &Arc<DbCore>, state: &mut OptionsFileState) -> bool {
             core.options.begin_file().is_thread_waiting = false;
             // Closing writes it itself.
             let Ok(_open) = core.jobs.hold_open() else { return };
-            if let Err(error) = write_what_waits(&core) {
-                core.events.log().warn(|| format!("the OPTIONS file lacks new families: {error}"));
+            match write_what_waits(&core) {
+                // As behind a file that a caller writes: those before it are large.
+                Ok(()) => cleanup::delete_obsolete_files(&core),
+                Err(error) => core.events.log().warn(|| format!("the OPTIONS file lacks new families: {error}")),
             }
         }),
     );
