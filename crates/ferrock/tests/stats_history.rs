@@ -10,6 +10,7 @@ use ferrock::{
     ColumnFamily, ColumnFamilyOptions, Db, DbOptions, EventListener, FlushJobInfo, FlushOptions, ReadOptions,
     StatsHistoryEntry, WriteOptions, WriteStallCondition,
 };
+use ferrock_base::Comparator;
 use ferrock_base::clock::{Clock, ManualClock};
 use ferrock_vfs::{FileSystem, MemoryFileSystem, write_file_synced};
 use std::path::Path;
@@ -456,6 +457,17 @@ fn a_history_that_was_emptied_or_lost_its_versions_begins_anew() {
         assert!(rows(&db, &family).keys().filter(|key| key.starts_with(b"__persistent")).count() == 2);
         db.close().unwrap();
     }
+}
+
+#[test]
+fn a_new_family_of_the_name_has_the_order_of_bytes() {
+    let mut rig = Rig::new(60);
+    rig.options.persist_stats_to_disk = true;
+    let mut reversed = ColumnFamilyOptions::default();
+    reversed.comparator = Comparator::ReverseBytewise;
+    let named = vec![("default".to_owned(), ColumnFamilyOptions::default()), (FAMILY.to_owned(), reversed)];
+    let error = Db::open_cf("/db", rig.options.clone(), named).unwrap_err();
+    assert!(error.to_string().contains("leave its comparator as it is"), "{error}");
 }
 
 /// A family that gets the name later is the program's.

@@ -12,18 +12,17 @@
 //! The family (`ferrock_format::stats_history`) is RocksDB's, and each library reads what the other wrote. When it is
 //! open, `open/history.rs` tells. Invariants:
 //!
-//! - A snapshot is one batch, so that a crash leaves all of it or nothing; it is written like a write of low priority
-//!   that waits for no stall of its own. One that is not written is part of the next.
+//! - A snapshot is one batch, so that a crash leaves all of it or nothing. None is written while writers are delayed or
+//!   stopped; what it would have had is part of the next.
 //! - Only a thread of the timer writes, never a job: writers may wait for that job.
-//! - The family does not hold logs back by itself: where no other needs one as old and none is being flushed, it is
-//!   flushed with a snapshot.
+//! - The family is no reason for a log to stay: where logs are kept for it alone, it is flushed before a snapshot.
 //!
 //! A clock that was set back may give two snapshots the same second: in the family the later one then takes the place
 //! of what the other has of the same tickers, as in RocksDB.
 
 use super::{DbCore, flush, write};
 use crate::column_family::ColumnFamilyData;
-use crate::jobs::StoppedBy;
+use crate::jobs::{LogChange, StoppedBy};
 use crate::options::{FlushOptions, WriteOptions};
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_format::stats_history::{self, COLUMN_FAMILY};
@@ -61,13 +60,12 @@ fn write_snapshot(
     increases: &[(Ticker, u64)],
 ) -> Result<()> {
     // Others wait for this thread, and it would wait behind a writer that waits.
-    let manager = core.options.load().components.write_buffer_manager.clone();
-    if core.writes.controller().condition().told() != WriteStallCondition::Normal
-        || manager.is_some_and(|manager| manager.should_stall())
-    {
+    let is_memory_short =
+        core.options.load().components.write_buffer_manager.as_ref().is_some_and(|m| m.should_stall());
+    if is_memory_short || core.writes.controller().condition().told() != WriteStallCondition::Normal {
         return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
     }
-    if core.jobs.holds_back_logs_alone(data.id) {
+    if holds_back_logs(core, data) {
         let options = FlushOptions { wait: false, ..flush::at_once() };
         flush::flush_families(core, &[data.id], &options, StoppedBy::Closing, FlushReason::WalFull)?;
     }
@@ -81,6 +79,15 @@ fn write_snapshot(
     }
     let options = WriteOptions { low_pri: true, no_slowdown: true, ..WriteOptions::default() };
     write::write(core, batch, &options)
+}
+
+/// True where logs would go if the family did, and no flush of it is on its way.
+fn holds_back_logs(core: &DbCore, data: &ColumnFamilyData) -> bool {
+    if data.memtable.load().is_empty() || !data.super_version.load().immutable.is_empty() {
+        return false;
+    }
+    let oldest = |change| core.jobs.oldest_needed_log(change, |id| core.versions.log_number(id));
+    oldest(None) < oldest(Some(LogChange::Drop { id: data.id }))
 }
 
 /// The family of the history, where there is one: for writing the one that the open found fit for it, and no other that

@@ -388,17 +388,6 @@ impl JobScheduler {
         self.changed.notify_all();
     }
 
-    /// True where what the memtable of a family holds keeps logs that no other family needs.
-    pub(crate) fn holds_back_logs_alone(&self, id: u32) -> bool {
-        let locked = self.lock();
-        let Some(own) = locked.families.get(&id) else { return false };
-        let oldest = own.memtable_log_number;
-        let is_newer = |other: &FamilyJobs| other.immutable.is_empty() && other.memtable_log_number > oldest;
-        own.immutable.is_empty()
-            && !own.data.memtable.load().is_empty()
-            && locked.families.iter().all(|(of, other)| *of == id || is_newer(other))
-    }
-
     /// The oldest log that a family needs once `change` is done.
     pub(crate) fn oldest_needed_log(
         &self,
