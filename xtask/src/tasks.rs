@@ -61,17 +61,21 @@ pub(crate) fn miri(arguments: &[String]) -> Outcome {
 
 pub(crate) fn models(packages: &[String]) -> Outcome {
     let default = ["ferrock-memtable", "ferrock-cache", "ferrock-vfs", "ferrock-engine"].map(str::to_owned);
-    for package in if packages.is_empty() { &default[..] } else { packages } {
-        let mut test = cargo(&["test", "--lib", "-p", package, "--", "shuttle", "model"]);
-        test.env("CARGO_TARGET_DIR", target_dir().join("shuttle"));
-        test.env("RUSTFLAGS", "--cfg shuttle");
-        // The stacks of a model's threads are short; built in small pieces, functions take more of them.
-        test.env("CARGO_INCREMENTAL", "0");
-        let printed = output(test)?;
-        print!("{printed}");
-        if printed.contains("running 0 tests") {
-            return Err(format!("{package} has no model"));
-        }
+    let packages = if packages.is_empty() { &default[..] } else { packages };
+    // All at once: one by one they have other features, for which the layers below would be built again.
+    let mut test = cargo(&["test", "--lib"]);
+    packages.iter().for_each(|package| {
+        test.args(["-p", package]);
+    });
+    test.args(["--", "shuttle", "model"]);
+    test.env("CARGO_TARGET_DIR", target_dir().join("shuttle"));
+    test.env("RUSTFLAGS", "--cfg shuttle");
+    // The stacks of a model's threads are short; built in small pieces, functions take more of them.
+    test.env("CARGO_INCREMENTAL", "0");
+    let printed = output(test)?;
+    print!("{printed}");
+    if printed.contains("running 0 tests") {
+        return Err(format!("one of {} has no model", packages.join(", ")));
     }
     Ok(())
 }

@@ -21,7 +21,7 @@ use ferrock_format::blob_file::{
     BLOB_FILE_HEADER_SIZE, BLOB_RECORD_HEADER_SIZE, BlobFileFooter, BlobFileHeader, BlobRecordHeader,
 };
 use ferrock_vfs::{MemoryFileSystem, default_file_system, write_file_synced};
-use sha2::{Digest, Sha256};
+use hmac_sha256::Hash as Sha256;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;

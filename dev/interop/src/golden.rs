@@ -17,8 +17,8 @@ use crate::runner::{Ended, in_parallel, run_self};
 use crate::settings::Settings;
 use ferrock::options::{BottommostLevelCompaction, WalRecoveryMode};
 use ferrock::{CompactRangeOptions, Db, DbOptions};
+use hmac_sha256::Hash as Sha256;
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 use std::path::Path;
 use std::process::Command;
 
@@ -270,7 +270,7 @@ fn compare(db: &dyn Database, family: usize, wanted: &Value) -> Outcome<()> {
             equal(&what, to_hex(&value).into(), &get["value_hex"])?;
         }
         if get["value_sha256"].is_string() {
-            equal(&what, to_hex(&Sha256::digest(&value)).into(), &get["value_sha256"])?;
+            equal(&what, to_hex(&Sha256::hash(&value)).into(), &get["value_sha256"])?;
         }
     }
     let mut cursor = db.iterate(family, &IterHow::default())?;

@@ -9,8 +9,8 @@ use super::keys::LookupResult;
 use super::scan::ScanResult;
 use crate::failure::{Outcome, Result};
 use crate::{hex, output};
+use hmac_sha256::Hash as Sha256;
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
 /// Longer values are shown by their hash.
 const LONGEST_SHOWN_VALUE_BYTES: usize = 48;
@@ -102,7 +102,7 @@ fn print_lookups(family: &FamilyReport) -> Result<()> {
     for lookup in &family.lookups {
         let value = match &lookup.value {
             Ok(Some(value)) if value.len() <= LONGEST_SHOWN_VALUE_BYTES => value.escape_ascii().to_string(),
-            Ok(Some(value)) => format!("{} bytes, SHA-256 {}", value.len(), hex::encode(&Sha256::digest(value))),
+            Ok(Some(value)) => format!("{} bytes, SHA-256 {}", value.len(), hex::encode(&Sha256::hash(value))),
             Ok(None) | Err(_) => String::new(),
         };
         table.add_row([lookup.key.escape_ascii().to_string(), lookup_status(&lookup.value).to_owned(), value]);
@@ -165,7 +165,7 @@ fn lookup_json(lookup: &LookupResult) -> Value {
             let (name, text) = if value.len() <= LONGEST_SHOWN_VALUE_BYTES {
                 ("value_hex", hex::encode(value))
             } else {
-                ("value_sha256", hex::encode(&Sha256::digest(value)))
+                ("value_sha256", hex::encode(&Sha256::hash(value)))
             };
             members.insert(name.to_owned(), json!(text));
         }

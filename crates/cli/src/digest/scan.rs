@@ -6,7 +6,7 @@
 //! ```
 
 use ferrock::{ColumnFamily, Db, ReadOptions};
-use sha2::{Digest, Sha256};
+use hmac_sha256::Hash as Sha256;
 
 /// The direction of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(super) fn scan(db: &Db, family: &ColumnFamily, options: &ReadOptions, direct
         count: dump.count,
         key_bytes: dump.key_bytes,
         value_bytes: dump.value_bytes,
-        sha256: dump.hash.finalize().into(),
+        sha256: dump.hash.finalize(),
         first_key: dump.first_key,
         last_key: (dump.count > 0).then_some(dump.last_key),
     }
@@ -108,7 +108,7 @@ mod tests {
         dump.add(b"k", b"vv");
         dump.add(b"", b"");
         let bytes = b"\x01\0\0\0k\x02\0\0\0vv\0\0\0\0\0\0\0\0";
-        assert_eq!(dump.hash.finalize(), Sha256::digest(bytes));
+        assert_eq!(dump.hash.finalize(), Sha256::hash(bytes));
         assert_eq!((dump.count, dump.key_bytes, dump.value_bytes), (2, 1, 2));
         assert_eq!((dump.first_key.as_deref(), &dump.last_key[..]), (Some(&b"k"[..]), &b""[..]));
     }

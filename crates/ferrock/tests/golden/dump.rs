@@ -1,7 +1,7 @@
 //! The canonical dump: what a sequence of entries hashes to.
 
 use ferrock::{ColumnFamily, Db, ReadOptions};
-use sha2::{Digest, Sha256};
+use hmac_sha256::Hash as Sha256;
 
 pub type Entries = Vec<(Vec<u8>, Vec<u8>)>;
 
@@ -55,7 +55,7 @@ pub fn sha256_of_entries(entries: &[(Vec<u8>, Vec<u8>)]) -> String {
 }
 
 pub fn sha256(bytes: &[u8]) -> String {
-    to_hex(&Sha256::digest(bytes))
+    to_hex(&Sha256::hash(bytes))
 }
 
 pub fn to_hex(bytes: &[u8]) -> String {
