@@ -255,6 +255,9 @@ impl DataBlockCursor {
             return false;
         }
         self.go_to_restart(block, restart);
+        if self.error.is_some() {
+            return true;
+        }
         let Some(entries) = block.bytes().get(..layout.entries_end) else { return false };
         let stop = match extent {
             Extent::Block => entries.len(),
@@ -292,6 +295,10 @@ impl DataBlockCursor {
             }
             self.restart_index += 1;
             self.next_restart_at = layout.restart(block.bytes(), self.restart_index + 1);
+            if let Err(error) = block.check_interval(self.restart_index) {
+                self.refuse(block, error);
+                return true;
+            }
             if self.next_restart_at <= end || entries.get(end) != Some(&0) {
                 return false;
             }
@@ -343,6 +350,9 @@ impl DataBlockCursor {
         let Some(hash_index) = layout.hash_index.filter(|_| by_bytes && layout.restart_count > 0) else {
             return self.seek(block, comparator, target);
         };
+        if let Err(error) = block.check_hash_index() {
+            return self.fail(error);
+        }
         let last = layout.restart_count - 1;
         let restart = match hash_index.lookup(block.bytes(), user_key(target)) {
             Bucket::Collision => return self.seek(block, comparator, target),
@@ -478,6 +488,16 @@ impl DataBlockCursor {
         self.next_restart_at = layout.restart(block.bytes(), restart + 1);
         self.key_in_block = false;
         self.buffer.clear();
+        if let Err(error) = block.check_interval(restart) {
+            self.refuse(block, error);
+        }
+    }
+
+    /// Ends at entries that are not to be shown: nothing is read behind here.
+    #[cold]
+    fn refuse(&mut self, block: &DataBlock, error: Error) {
+        self.next_at = block.layout().entries_end;
+        self.fail(error);
     }
 
     #[inline]
@@ -487,7 +507,8 @@ impl DataBlockCursor {
         }
     }
 
-    /// The last restart whose key is smaller than `target`, or the first one. `None` after corruption was found.
+    /// The last restart whose key is smaller than `target`, or the first one. `None` after corruption was found. The
+    /// interval behind it holds by its checksum; its own is compared when it is entered.
     fn find_restart(&mut self, block: &DataBlock, comparator: &InternalComparator, target: &[u8]) -> Option<usize> {
         let (mut low, mut high) = (0, block.layout().restart_count.saturating_sub(1));
         while low < high {
@@ -506,6 +527,13 @@ impl DataBlockCursor {
             } else {
                 high = middle - 1;
             }
+        }
+        // The key there was compared with the target: where both intervals hold, so does the place between them.
+        if low + 1 < block.layout().restart_count
+            && let Err(error) = block.check_interval(low + 1)
+        {
+            self.fail(error);
+            return None;
         }
         Some(low)
     }
@@ -540,6 +568,9 @@ impl DataBlockCursor {
             self.restart_index += 1;
             self.next_restart_at = layout.restart(bytes, self.restart_index + 1);
             at_restart = true;
+            if let Err(error) = block.check_interval(self.restart_index) {
+                return self.refuse(block, error);
+            }
         }
         if at_restart && header.shared != 0 {
             return self.fail(bad_entry("a restart entry shares bytes", at));

@@ -11,6 +11,7 @@
 //! Loading walks every entry once, so a malformed one is found before the index is used.
 
 use super::entry::bad_entry;
+use super::entry_sums::{EntrySums, changed_in_memory, piece_sum};
 use super::flat_decode::{Decoded, flat_budget};
 use super::index_format::IndexFormat;
 use super::index_search::{FlatIndex, FlatIndexBuilder, RestartHeads};
@@ -60,6 +61,8 @@ pub struct IndexBlock {
     pub(super) form: Form,
     entry_count: usize,
     rows: Option<Box<RowsOfBlocks>>,
+    /// Of the entries, or of the restart intervals.
+    sums: Option<Box<EntrySums>>,
 }
 
 /// Row bounds, with the ordinals of the entries that they belong to.
@@ -86,7 +89,7 @@ impl IndexBlock {
         if bytewise {
             match FlatIndex::decode(&bytes, &layout, format)? {
                 Decoded::Flat(flat, entry_count) => {
-                    return Ok(Self { format, layout, form: Form::Flat(flat), entry_count, rows: None });
+                    return Ok(Self { format, layout, form: Form::Flat(flat), entry_count, rows: None, sums: None });
                 }
                 Decoded::TooLarge => wanted = false,
                 Decoded::OutOfOrder => {}
@@ -130,7 +133,7 @@ impl IndexBlock {
             let heads = if bytewise { RestartHeads::build(&bytes, &layout, format, &prefix) } else { None };
             Form::Restarts { bytes, heads }
         };
-        Ok(Self { format, layout, form, entry_count, rows: None })
+        Ok(Self { format, layout, form, entry_count, rows: None, sums: None })
     }
 
     /// Chooses how entries are found. Only bytewise keys are numbers to interpolate between; others are bisected.
@@ -150,6 +153,58 @@ impl IndexBlock {
             form => form,
         };
         self
+    }
+
+    /// Keeps checksums of the entries, which cursors compare from now on. Row bounds have none.
+    #[must_use]
+    pub fn protected(mut self) -> Self {
+        let pieces = match &self.form {
+            Form::Flat(_) | Form::Interpolated(_) => self.entry_count,
+            Form::Restarts { .. } => self.layout.restart_count,
+        };
+        self.sums = Some(Box::new(EntrySums::new((0..pieces).map(|index| self.sum(index)))));
+        self
+    }
+
+    /// True when there are checksums.
+    #[inline]
+    pub(super) fn is_protected(&self) -> bool {
+        self.sums.is_some()
+    }
+
+    /// Compares the checksum of an entry of a flat index, or of a restart interval, if there are checksums.
+    ///
+    /// # Errors
+    /// `Corruption` when its bytes changed since.
+    #[inline]
+    pub(super) fn check_piece(&self, index: usize) -> Result<()> {
+        match &self.sums {
+            Some(sums) if !sums.holds(index, || self.sum(index)) => Err(changed_in_memory()),
+            _ => Ok(()),
+        }
+    }
+
+    #[inline(never)]
+    fn sum(&self, index: usize) -> u64 {
+        match &self.form {
+            Form::Flat(flat) | Form::Interpolated(flat) => flat.entry_sum(index),
+            Form::Restarts { bytes, .. } => {
+                let piece = self.layout.restart(bytes, index)..self.layout.restart(bytes, index + 1);
+                piece_sum(bytes, index, piece)
+            }
+        }
+    }
+
+    /// Turns over the bit that `choose` chooses of a number of bits, as if it had changed in memory.
+    #[cfg(test)]
+    pub(super) fn flip_bit(&mut self, choose: impl FnOnce(usize) -> usize) {
+        match &mut self.form {
+            Form::Flat(flat) | Form::Interpolated(flat) => flat.flip_bit(choose),
+            Form::Restarts { bytes, .. } => {
+                let bit = choose(8 * bytes.len());
+                bytes[bit / 8] ^= 1 << (bit % 8);
+            }
+        }
     }
 
     /// Adds the row bounds of its data blocks, which must be as many as there are entries.
@@ -222,6 +277,7 @@ impl IndexBlock {
             .rows
             .as_ref()
             .map_or(0, |rows| rows.bounds.memory_bytes() + rows.restart_ordinals.capacity() * size_of::<u32>());
-        form + rows + size_of::<Self>()
+        let sums = self.sums.as_ref().map_or(0, |sums| sums.memory_bytes() + size_of::<EntrySums>());
+        form + rows + sums + size_of::<Self>()
     }
 }

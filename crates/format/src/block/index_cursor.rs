@@ -4,6 +4,7 @@
 //! then never spans two blocks.
 
 use super::entry::bad_entry;
+use super::entry_sums::changed_in_memory;
 use super::index::{Form, IndexBlock, IndexEntry};
 use super::index_search::{RestartHeads, restart_key};
 use super::index_walker::IndexWalker;
@@ -108,11 +109,12 @@ impl IndexCursor {
         self.reset();
         self.position = 0;
         match &block.form {
-            Form::Flat(flat) | Form::Interpolated(flat) => self.valid = flat.len() > 0,
-            Form::Restarts { bytes, .. } => {
+            Form::Flat(flat) | Form::Interpolated(flat) => self.settle(block, flat.len()),
+            Form::Restarts { bytes, .. } if self.enter(block, 0) => {
                 self.walker.go_to(0);
                 self.step(block, bytes);
             }
+            Form::Restarts { .. } => {}
         }
     }
 
@@ -121,8 +123,8 @@ impl IndexCursor {
         self.reset();
         match &block.form {
             Form::Flat(flat) | Form::Interpolated(flat) => {
-                self.valid = flat.len() > 0;
                 self.position = flat.len().saturating_sub(1);
+                self.settle(block, flat.len());
             }
             Form::Restarts { bytes, .. } => {
                 let restart = block.layout.restart_count.saturating_sub(1);
@@ -146,6 +148,59 @@ impl IndexCursor {
             }
             Form::Restarts { bytes, heads } => self.seek_restarts(block, bytes, heads.as_ref(), comparator, target),
         }
+        if let (true, Form::Flat(flat) | Form::Interpolated(flat)) = (block.is_protected(), &block.form) {
+            self.check_place(block, comparator, target, self.position, |position| {
+                let mut key = Vec::new();
+                flat.key_into(position, &mut key);
+                (position < flat.len()).then_some(key)
+            });
+        }
+    }
+
+    /// Makes the cursor valid if there is an entry of a flat index at its position, as it was loaded.
+    #[inline]
+    fn settle(&mut self, block: &IndexBlock, entries: usize) {
+        self.valid = self.position < entries && self.enter(block, self.position);
+    }
+
+    /// False, with the error, when the entry of a flat index, or the restart interval, is not as it was loaded.
+    #[inline]
+    fn enter(&mut self, block: &IndexBlock, piece: usize) -> bool {
+        match block.check_piece(piece) {
+            Ok(()) => true,
+            Err(error) => {
+                self.fail(error);
+                false
+            }
+        }
+    }
+
+    #[cold]
+    fn fail(&mut self, error: Error) {
+        self.valid = false;
+        self.error = Some(error);
+    }
+
+    /// Compares the checksums of the two pieces between which a search of a protected block ended, the second of which
+    /// is `place`, and their keys with the target: the place is then right, whatever the search read on its way.
+    #[inline(never)]
+    fn check_place(
+        &mut self,
+        block: &IndexBlock,
+        comparator: &InternalComparator,
+        target: &[u8],
+        place: usize,
+        key: impl Fn(usize) -> Option<Vec<u8>>,
+    ) {
+        let is_right = |piece: usize, wanted: fn(Ordering) -> bool| {
+            let Some(key) = key(piece) else { return true };
+            block.check_piece(piece).is_ok() && wanted(compare(block, comparator, &key, target))
+        };
+        if place.checked_sub(1).is_some_and(|before| !is_right(before, Ordering::is_lt))
+            || !is_right(place, Ordering::is_ge)
+        {
+            self.fail(changed_in_memory());
+        }
     }
 
     /// Goes one entry forward.
@@ -156,7 +211,7 @@ impl IndexCursor {
         match &block.form {
             Form::Flat(flat) | Form::Interpolated(flat) => {
                 self.position += 1;
-                self.valid = self.position < flat.len();
+                self.settle(block, flat.len());
             }
             Form::Restarts { bytes, .. } => self.step(block, bytes),
         }
@@ -168,8 +223,11 @@ impl IndexCursor {
             return;
         }
         match &block.form {
-            Form::Flat(_) | Form::Interpolated(_) => match self.position.checked_sub(1) {
-                Some(position) => self.position = position,
+            Form::Flat(flat) | Form::Interpolated(flat) => match self.position.checked_sub(1) {
+                Some(position) => {
+                    self.position = position;
+                    self.settle(block, flat.len());
+                }
                 None => self.valid = false,
             },
             Form::Restarts { bytes, .. } => {
@@ -187,6 +245,9 @@ impl IndexCursor {
     fn go_to_last_before(&mut self, block: &IndexBlock, bytes: &[u8], restart: usize, stop: usize) {
         self.valid = false;
         self.position = restart;
+        if !self.enter(block, restart) {
+            return;
+        }
         self.walker.go_to(block.layout.restart(bytes, restart));
         while self.walker.next_at < stop {
             self.step(block, bytes);
@@ -202,12 +263,12 @@ impl IndexCursor {
                 self.valid = found;
                 while found && self.walker.at >= block.layout.restart(bytes, self.position + 1) {
                     self.position += 1;
+                    if !self.enter(block, self.position) {
+                        return;
+                    }
                 }
             }
-            Err(error) => {
-                self.valid = false;
-                self.error = Some(error);
-            }
+            Err(error) => self.fail(error),
         }
     }
 
@@ -239,6 +300,15 @@ impl IndexCursor {
                 low = middle + 1;
             } else {
                 high = middle;
+            }
+        }
+        if block.is_protected() {
+            self.check_place(block, comparator, target, low, |restart| {
+                let has = restart < block.layout.restart_count;
+                has.then(|| restart_key(bytes, &block.layout, block.format, restart).unwrap_or_default().to_vec())
+            });
+            if self.error.is_some() {
+                return;
             }
         }
         self.position = low.saturating_sub(1);

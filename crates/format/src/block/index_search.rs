@@ -12,12 +12,14 @@
 
 use super::entry::decode_header;
 use super::entry::decode_index_header;
+use super::entry_sums::piece_sum;
 use super::head_guide::HeadGuide;
 use super::index_format::IndexFormat;
 use super::interpolation;
 use super::layout::BlockLayout;
 use crate::handle::BlockHandle;
 use ferrock_base::coding::{get_fixed64, get_varint32, put_varint32};
+use ferrock_base::hash::hash64_with_seed;
 use ferrock_base::internal_key::{TRAILER_SIZE, trailer};
 use std::cmp::Ordering;
 
@@ -108,6 +110,25 @@ impl FlatIndex {
             first_key = Some(input.get(used..)?.get(..length as usize)?);
         }
         Some(FlatEntry { rest_length, rest, trailer, handle, first_key })
+    }
+
+    /// The checksum of an entry with its head and the prefix.
+    pub(super) fn entry_sum(&self, index: usize) -> u64 {
+        let place = |index: usize| self.tail_offsets.get(index).map_or(self.tails.len(), |offset| *offset as usize);
+        let head = self.heads.get(index).copied().unwrap_or(0);
+        let tail = piece_sum(&self.tails, index, place(index)..place(index + 1));
+        hash64_with_seed(&self.prefix, head) ^ tail
+    }
+
+    /// Turns over the bit that `choose` chooses of a number of bits.
+    #[cfg(test)]
+    pub(super) fn flip_bit(&mut self, choose: impl FnOnce(usize) -> usize) {
+        let (heads, offsets) = (64 * self.heads.len(), 32 * self.tail_offsets.len());
+        match choose(heads + offsets + 8 * self.tails.len()) {
+            bit if bit < heads => self.heads[bit / 64] ^= 1 << (bit % 64),
+            bit if bit < heads + offsets => self.tail_offsets[(bit - heads) / 32] ^= 1 << (bit % 32),
+            bit => self.tails[(bit - heads - offsets) / 8] ^= 1 << (bit % 8),
+        }
     }
 
     /// Appends the stored key of the entry at `index`.

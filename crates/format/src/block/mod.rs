@@ -27,6 +27,7 @@ mod data;
 mod data_cursor;
 mod data_iter;
 mod entry;
+mod entry_sums;
 mod flat_decode;
 mod hash_index;
 mod head_guide;

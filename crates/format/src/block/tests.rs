@@ -6,6 +6,8 @@ use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::{Comparator, InternalComparator, InternalIterator, SequenceNumber, ValueType};
 use proptest::prelude::*;
 
+mod protection;
+
 type Entries = Vec<(Vec<u8>, Vec<u8>)>;
 
 fn build(entries: &Entries, restart_interval: usize, use_delta_encoding: bool) -> Vec<u8> {
