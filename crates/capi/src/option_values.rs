@@ -310,6 +310,18 @@ settings_options! {
     family.settings.min_tombstones_for_range_conversion:
         rocksdb_options_set_min_tombstones_for_range_conversion(u32),
         rocksdb_options_get_min_tombstones_for_range_conversion(u32);
+    family.settings.memtable_protection_bytes_per_key:
+        rocksdb_options_set_memtable_protection_bytes_per_key(u32),
+        rocksdb_options_get_memtable_protection_bytes_per_key(u32);
+    family.settings.block_protection_bytes_per_key:
+        rocksdb_options_set_block_protection_bytes_per_key(u8),
+        rocksdb_options_get_block_protection_bytes_per_key(u8);
+    family.settings.paranoid_memory_checks:
+        rocksdb_options_set_paranoid_memory_checks(c_uchar),
+        rocksdb_options_get_paranoid_memory_checks(c_uchar);
+    family.settings.memtable_verify_per_key_checksum_on_seek:
+        rocksdb_options_set_memtable_verify_per_key_checksum_on_seek(c_uchar),
+        rocksdb_options_get_memtable_verify_per_key_checksum_on_seek(c_uchar);
     family.settings.bottommost_file_compaction_delay:
         rocksdb_options_set_bottommost_file_compaction_delay(u32),
         rocksdb_options_get_bottommost_file_compaction_delay(u32);
@@ -460,21 +472,9 @@ kept_texts! {
     number sample_for_compression:
         rocksdb_options_set_sample_for_compression(u64),
         rocksdb_options_get_sample_for_compression(u64);
-    number memtable_protection_bytes_per_key:
-        rocksdb_options_set_memtable_protection_bytes_per_key(u32),
-        rocksdb_options_get_memtable_protection_bytes_per_key(u32);
     flag persist_user_defined_timestamps:
         rocksdb_options_set_persist_user_defined_timestamps(c_uchar),
         rocksdb_options_get_persist_user_defined_timestamps(c_uchar);
-    number block_protection_bytes_per_key:
-        rocksdb_options_set_block_protection_bytes_per_key(u8),
-        rocksdb_options_get_block_protection_bytes_per_key(u8);
-    flag paranoid_memory_checks:
-        rocksdb_options_set_paranoid_memory_checks(c_uchar),
-        rocksdb_options_get_paranoid_memory_checks(c_uchar);
-    flag memtable_verify_per_key_checksum_on_seek:
-        rocksdb_options_set_memtable_verify_per_key_checksum_on_seek(c_uchar),
-        rocksdb_options_get_memtable_verify_per_key_checksum_on_seek(c_uchar);
     flag memtable_batch_lookup_optimization:
         rocksdb_options_set_memtable_batch_lookup_optimization(c_uchar),
         rocksdb_options_get_memtable_batch_lookup_optimization(c_uchar);

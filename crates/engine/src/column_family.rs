@@ -234,6 +234,10 @@ fn new_memtable(
         huge_page_bytes: options.memtable_huge_page_size,
         hint_prefixes: options.memtable_insert_with_hint_prefix_extractor.0.clone(),
         in_place_locks,
+        // The options allow up to eight.
+        protection_bytes: options.memtable_protection_bytes_per_key as u8,
+        verify_on_seek: options.memtable_verify_per_key_checksum_on_seek,
+        check_order: options.paranoid_memory_checks,
         companion: direct.map(|place| -> Arc<dyn Companion> { Arc::new(DirectBlobs::new(place)) }),
     }))
 }

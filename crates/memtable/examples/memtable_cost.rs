@@ -54,10 +54,12 @@ fn main() {
         "get" => {
             for index in 0..entries {
                 let lookup = LookupKey::new(&key(index), SequenceNumber(entries));
-                table.get(&lookup, |_, _, value| {
-                    found += value.len() as u64;
-                    false
-                });
+                table
+                    .get(&lookup, |_, _, value| {
+                        found += value.len() as u64;
+                        false
+                    })
+                    .unwrap();
             }
         }
         "scan" => {

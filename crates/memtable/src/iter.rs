@@ -1,10 +1,10 @@
 //! The iterator over a memtable's point entries.
 
 use crate::memtable::{MemTable, MemTableRep};
-use crate::skiplist::{List, Position};
+use crate::skiplist::{List, Place, Position};
 use crate::sorted::SortedEntries;
 use ferrock_base::comparator::Comparator;
-use ferrock_base::error::Result;
+use ferrock_base::error::{Error, Result};
 use ferrock_base::internal_key::user_key;
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::prefix::PrefixExtractor;
@@ -19,6 +19,10 @@ pub struct MemTableIter {
     path: Path,
     /// The value, in a memtable whose values are written over.
     copy: Option<Vec<u8>>,
+    /// Entries are neither copied nor checked.
+    is_plain: bool,
+    /// What ended the iteration, until the iterator is placed again.
+    error: Option<Error>,
     table: Arc<MemTable>,
 }
 
@@ -41,7 +45,14 @@ impl MemTable {
     #[must_use]
     pub fn iter(self: &Arc<Self>) -> MemTableIter {
         let copy = self.value_locks.as_ref().map(|_| Vec::new());
-        MemTableIter { position: Position::default(), path: self.whole_path(), copy, table: self.clone() }
+        MemTableIter {
+            position: Position::default(),
+            path: self.whole_path(),
+            is_plain: copy.is_none() && !self.nodes.checks().is_any(),
+            copy,
+            error: None,
+            table: self.clone(),
+        }
     }
 
     fn whole_path(&self) -> Path {
@@ -72,15 +83,6 @@ impl MemTable {
     }
 }
 
-/// Where an iterator is to go.
-#[derive(Clone, Copy)]
-enum Place<'a> {
-    First,
-    Last,
-    AtOrAfter(&'a [u8]),
-    AtOrBefore(&'a [u8]),
-}
-
 impl MemTableIter {
     /// The memtable.
     #[must_use]
@@ -88,21 +90,41 @@ impl MemTableIter {
         &self.table
     }
 
-    /// Copies the value under its lock, if values are written over.
+    /// Checks the entry if entries are checked, and copies its value under its lock if values are written over.
     #[inline]
     fn settle(&mut self) {
-        if self.copy.is_some() {
-            self.copy_value();
+        if !self.is_plain {
+            self.check_and_copy();
         }
     }
 
     #[cold]
-    fn copy_value(&mut self) {
-        let (Some(copy), Some(locks)) = (&mut self.copy, &self.table.value_locks) else { return };
-        copy.clear();
-        let Some(key) = self.table.nodes.key(self.position) else { return };
-        let _reading = locks.of(user_key(key)).read();
-        copy.extend_from_slice(self.table.nodes.entry(self.position).map_or(&[], |(_, value)| value));
+    fn check_and_copy(&mut self) {
+        let nodes = &self.table.nodes;
+        let lock = self.table.value_locks.as_ref().zip(nodes.key(self.position));
+        let reading = lock.map(|(locks, key)| locks.of(user_key(key)).read());
+        if let Err(error) = nodes.check_entry(self.position) {
+            (self.position, self.error) = (Position::default(), Some(error));
+        }
+        let nodes = &self.table.nodes;
+        if let Some(copy) = &mut self.copy {
+            copy.clear();
+            copy.extend_from_slice(nodes.entry(self.position).map_or(&[], |(_, value)| value));
+        }
+        drop(reading);
+    }
+
+    /// The position that a checked step found, or none and the error.
+    fn unless_failed(&mut self, found: Result<Position>) -> Position {
+        found.unwrap_or_else(|error| {
+            self.error = Some(error);
+            Position::default()
+        })
+    }
+
+    #[inline]
+    fn is_checked(&self) -> bool {
+        self.table.nodes.checks().is_any()
     }
 
     /// The list that the iterator follows, unless it goes through an array, or the list is empty.
@@ -118,6 +140,7 @@ impl MemTableIter {
 
     #[inline]
     fn go(&mut self, place: Place<'_>) {
+        self.error = None;
         self.find(place);
         self.settle();
     }
@@ -130,21 +153,32 @@ impl MemTableIter {
             Path::List | Path::Bucket(_) => {}
         }
         let nodes = &self.table.nodes;
-        self.position = self.list().map_or_else(Position::default, |list| match place {
-            Place::First => nodes.first(list),
-            Place::Last => nodes.last(list),
-            Place::AtOrAfter(target) => nodes.seek(list, target),
-            Place::AtOrBefore(target) => nodes.seek_for_prev(list, target),
-        });
+        let found = match self.list() {
+            None => Ok(Position::default()),
+            Some(list) if nodes.checks().is_any() => nodes.find_checked(list, place),
+            Some(list) => Ok(match place {
+                Place::First => nodes.first(list),
+                Place::Last => nodes.last(list),
+                Place::AtOrAfter(target) => nodes.seek(list, target),
+                Place::AtOrBefore(target) => nodes.seek_for_prev(list, target),
+                Place::Before(target) => nodes.last_before(list, target),
+            }),
+        };
+        self.position = self.unless_failed(found);
     }
 
     /// The next entry on a path that is not the usual one.
     #[inline(never)]
     fn next_otherwise(&mut self) {
+        let is_checked = self.is_checked();
         match &mut self.path {
             Path::Sorted(Some(entries), index) if self.position.is_some() => {
                 *index += 1;
                 self.position = entries.get(*index);
+            }
+            _ if is_checked => {
+                let next = self.table.nodes.next_checked(self.position);
+                self.position = self.unless_failed(next);
             }
             _ => self.position = self.table.nodes.next(self.position),
         }
@@ -163,8 +197,14 @@ impl MemTableIter {
             Place::Last => entries.len().wrapping_sub(1),
             Place::AtOrAfter(target) => entries.count_before(nodes, target),
             Place::AtOrBefore(target) => entries.last_up_to(nodes, target),
+            Place::Before(target) => entries.count_before(nodes, target).wrapping_sub(1),
         };
         self.position = entries.get(*index);
+        if nodes.checks().is_any()
+            && let Err(error) = entries.check_place(nodes, *index)
+        {
+            (self.position, self.error) = (Position::default(), Some(error));
+        }
     }
 }
 
@@ -197,7 +237,7 @@ impl InternalIterator for MemTableIter {
 
     fn seek(&mut self, target: &[u8]) {
         match &self.table.rep {
-            MemTableRep::SkipList(list) if self.copy.is_none() && matches!(self.path, Path::List) => {
+            MemTableRep::SkipList(list) if self.is_plain && matches!(self.path, Path::List) => {
                 let nodes = &self.table.nodes;
                 self.position = nodes.seek(list.list(nodes), target);
             }
@@ -212,7 +252,7 @@ impl InternalIterator for MemTableIter {
     #[inline]
     fn next(&mut self) {
         match self.path {
-            Path::List if self.copy.is_none() => self.position = self.table.nodes.next(self.position),
+            Path::List if self.is_plain => self.position = self.table.nodes.next(self.position),
             _ => self.next_otherwise(),
         }
     }
@@ -224,15 +264,20 @@ impl InternalIterator for MemTableIter {
                 self.position = entries.get(*index);
             }
             _ => {
-                let position = self.list().map(|list| self.table.nodes.prev(list, self.position));
-                self.position = position.unwrap_or_default();
+                let nodes = &self.table.nodes;
+                let found = match (self.list(), nodes.key(self.position)) {
+                    (Some(list), Some(key)) if self.is_checked() => nodes.find_checked(list, Place::Before(key)),
+                    (Some(list), Some(key)) => Ok(nodes.last_before(list, key)),
+                    _ => Ok(Position::default()),
+                };
+                self.position = self.unless_failed(found);
             }
         }
         self.settle();
     }
 
     fn status(&self) -> Result<()> {
-        Ok(())
+        self.error.clone().map_or(Ok(()), Err)
     }
 
     /// In a hash table of lists, an iterator that is limited to a prefix follows one list; one whose prefix a Bloom
@@ -243,7 +288,7 @@ impl InternalIterator for MemTableIter {
             None if matches!(self.path, Path::Bucket(_) | Path::Nothing) => self.path = self.table.whole_path(),
             None => return,
         }
-        self.position = Position::default();
+        (self.position, self.error) = (Position::default(), None);
         self.settle();
     }
 }

@@ -12,19 +12,23 @@
 //! | `sorted` | what reads sort of the last two |
 //! | `deleted_runs` | runs of deleted keys that scans have found |
 //! | `range_tombstones` | the `DeleteRange`s and their lazily built index |
-//! | `bloom` | skips lookups of absent keys |
+//! | `bloom`, `filter` | skips lookups of absent keys |
+//! | `counters` | what is counted of the entries |
 //! | `tracker` | reports how much memory a memtable holds |
-//! | `memtable`, `iter` | the public interface |
+//! | `options`, `memtable`, `iter` | the public interface |
 #![warn(missing_docs)]
 
 mod arena;
 mod bloom;
 mod chunk;
+mod counters;
 mod deleted_runs;
+mod filter;
 mod hash;
 mod in_place;
 mod iter;
 mod memtable;
+mod options;
 mod range_tombstones;
 #[cfg(all(test, shuttle))]
 mod shuttle_tests;
@@ -39,5 +43,6 @@ mod vector;
 
 pub use deleted_runs::{DeletedRuns, RunId, WalkId};
 pub use iter::MemTableIter;
-pub use memtable::{Companion, MemTable, MemTableKind, MemTableOptions};
+pub use memtable::MemTable;
+pub use options::{Companion, MemTableKind, MemTableOptions};
 pub use tracker::MemoryTracker;

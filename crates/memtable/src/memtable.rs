@@ -5,15 +5,17 @@
 //! finding an entry asks which structure there is; a position is read without it.
 
 use crate::arena::Arena;
-use crate::bloom::ConcurrentBloom;
+use crate::counters::{Counters, Writers};
 use crate::deleted_runs::DeletedRuns;
+use crate::filter::Filter;
 use crate::hash::{BucketShape, HashLists};
 use crate::in_place::ValueLocks;
+use crate::options::{Companion, MemTableKind, MemTableOptions};
 use crate::range_tombstones::RangeTombstones;
-use crate::skiplist::{List, MAX_HEIGHT, Nodes, Position, SkipList};
+use crate::skiplist::{Checks, List, MAX_HEIGHT, Nodes, Place, Position, SkipList};
 use crate::sorted::SortedEntries;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
-use crate::tracker::{MemoryTracker, TrackedMemory};
+use crate::tracker::TrackedMemory;
 use crate::vector::Vector;
 use ferrock_base::comparator::InternalComparator;
 use ferrock_base::error::{Error, ErrorKind, Result};
@@ -23,82 +25,6 @@ use ferrock_base::range_tombstone::{FragmentedRangeTombstones, RangeTombstone};
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
 use std::any::Any;
 use std::sync::Arc;
-
-/// What lives as long as a memtable: whoever holds the one holds the other.
-pub trait Companion: Any + std::fmt::Debug + Send + Sync {}
-
-/// The structure that holds the point entries of a memtable, as RocksDB's factories have them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum MemTableKind {
-    /// Always sorted: for everything.
-    #[default]
-    SkipList,
-    /// A skip list for each hash of a prefix: for lookups, and scans within a prefix. Without a prefix extractor, and
-    /// with a comparator for which keys of different bytes can be equal, [`SkipList`](Self::SkipList) is used.
-    HashSkipList {
-        /// Lists of the table; at least one.
-        bucket_count: usize,
-        /// Levels of a list, from 1 to 12.
-        height: usize,
-        /// How many times as many entries a level has as the one above; at least 2.
-        branching: u32,
-    },
-    /// As [`HashSkipList`](Self::HashSkipList), of linked lists: less memory for prefixes with few entries.
-    HashLinkList {
-        /// Lists of the table; at least one.
-        bucket_count: usize,
-        /// Entries after which a list becomes a skip list.
-        threshold: usize,
-    },
-    /// In the order of arrival, sorted when read: for loads that are not read before their flush.
-    Vector,
-}
-
-/// The settings of a memtable.
-#[derive(Clone, Debug)]
-pub struct MemTableOptions {
-    /// The order of keys.
-    pub comparator: InternalComparator,
-    /// Size of the blocks in which memory is allocated (4 KiB to 1 GiB). The first block is always 4 KiB.
-    pub arena_block_bytes: usize,
-    /// Takes the prefixes that go into the Bloom filter.
-    pub prefix_extractor: Option<PrefixExtractor>,
-    /// Size of the Bloom filter in bits; 0: no filter.
-    pub prefix_bloom_bits: usize,
-    /// Puts whole keys into the Bloom filter, so that [`MemTable::get`] of an absent key mostly skips the search.
-    pub whole_key_filtering: bool,
-    /// Receives the memory usage, at each [`MemTable::report_memory`] and when the memtable is dropped.
-    pub tracker: Option<Arc<dyn MemoryTracker>>,
-    /// The structure of the point entries.
-    pub kind: MemTableKind,
-    /// Memory is taken in whole pages of this size; 0: in blocks of any size.
-    pub huge_page_bytes: usize,
-    /// In a skip list [`MemTable::add`] keeps a hint for each of these prefixes, instead of one for all keys.
-    pub hint_prefixes: Option<PrefixExtractor>,
-    /// Locks for [`MemTable::add_in_place`]; 0: values are not written over. They are not, either, with comparators for
-    /// which keys of different bytes can be equal, and in a vector.
-    pub in_place_locks: usize,
-    /// Kept until the memtable is dropped: the files, for example, that its entries refer to.
-    pub companion: Option<Arc<dyn Companion>>,
-}
-
-impl Default for MemTableOptions {
-    fn default() -> Self {
-        Self {
-            comparator: InternalComparator::default(),
-            arena_block_bytes: 1 << 20,
-            prefix_extractor: None,
-            prefix_bloom_bits: 0,
-            whole_key_filtering: false,
-            tracker: None,
-            kind: MemTableKind::SkipList,
-            huge_page_bytes: 0,
-            hint_prefixes: None,
-            in_place_locks: 0,
-            companion: None,
-        }
-    }
-}
 
 /// The structure that holds the point entries. Only this enum chooses between representations; a new one is a variant.
 #[expect(clippy::large_enum_variant, reason = "a memtable has one, and the large one is the usual one")]
@@ -152,102 +78,6 @@ impl MemTableRep {
     }
 }
 
-struct Filter {
-    bloom: ConcurrentBloom,
-    prefix_extractor: Option<PrefixExtractor>,
-    whole_key: bool,
-}
-
-impl Filter {
-    /// The filter of these options; `None` if it could exclude no key.
-    fn new(options: &MemTableOptions) -> Option<Self> {
-        // Equal keys of different bytes have different hashes, as may their prefixes.
-        let by_bytes = !options.comparator.user().can_keys_with_different_bytes_be_equal();
-        let whole_key = options.whole_key_filtering;
-        let wanted = by_bytes && options.prefix_bloom_bits > 0 && (whole_key || options.prefix_extractor.is_some());
-        wanted.then(|| Self {
-            bloom: ConcurrentBloom::new(options.prefix_bloom_bits),
-            prefix_extractor: options.prefix_extractor.clone(),
-            whole_key,
-        })
-    }
-
-    fn prefix<'a>(&self, user_key: &'a [u8]) -> Option<&'a [u8]> {
-        self.prefix_extractor.as_ref().and_then(|extractor| extractor.prefix(user_key))
-    }
-
-    fn add(&self, user_key: &[u8]) {
-        if let Some(prefix) = self.prefix(user_key) {
-            self.bloom.add(prefix);
-        }
-        if self.whole_key {
-            self.bloom.add(user_key);
-        }
-    }
-
-    fn may_contain(&self, user_key: &[u8]) -> bool {
-        if self.whole_key {
-            return self.bloom.may_contain(user_key);
-        }
-        self.prefix(user_key).is_none_or(|prefix| self.bloom.may_contain(prefix))
-    }
-}
-
-/// Counts of the added entries. Exact as long as [`MemTable::add`] has one caller at a time.
-struct Counters {
-    entries: AtomicU64,
-    deletes: AtomicU64,
-    data_size_bytes: AtomicU64,
-    smallest_sequence: AtomicU64,
-    largest_sequence: AtomicU64,
-}
-
-/// Whether other threads may be counting at the same time.
-#[derive(Clone, Copy, PartialEq)]
-enum Writers {
-    One,
-    Many,
-}
-
-impl Counters {
-    fn new() -> Self {
-        Self {
-            entries: AtomicU64::new(0),
-            deletes: AtomicU64::new(0),
-            data_size_bytes: AtomicU64::new(0),
-            smallest_sequence: AtomicU64::new(u64::MAX),
-            largest_sequence: AtomicU64::new(0),
-        }
-    }
-
-    #[inline]
-    fn record(&self, sequence: SequenceNumber, is_delete: bool, bytes: usize, writers: Writers) {
-        // With one writer a load and a store suffice instead of a locked instruction.
-        let add = |counter: &AtomicU64, amount: u64| match writers {
-            Writers::One => counter.store(counter.load(Ordering::Relaxed) + amount, Ordering::Relaxed),
-            Writers::Many => {
-                counter.fetch_add(amount, Ordering::Relaxed);
-            }
-        };
-        add(&self.entries, 1);
-        add(&self.data_size_bytes, bytes as u64);
-        if is_delete {
-            add(&self.deletes, 1);
-        }
-        if sequence.0 < self.smallest_sequence.load(Ordering::Relaxed) {
-            self.smallest_sequence.fetch_min(sequence.0, Ordering::Relaxed);
-        }
-        if sequence.0 > self.largest_sequence.load(Ordering::Relaxed) {
-            match writers {
-                Writers::One => self.largest_sequence.store(sequence.0, Ordering::Relaxed),
-                Writers::Many => {
-                    self.largest_sequence.fetch_max(sequence.0, Ordering::Relaxed);
-                }
-            }
-        }
-    }
-}
-
 /// A memtable. Shared as `Arc<MemTable>`; all methods take `&self`.
 ///
 /// ```
@@ -257,10 +87,12 @@ impl Counters {
 /// table.add(SequenceNumber(1), ValueType::Value, b"key", b"old").unwrap();
 /// table.add(SequenceNumber(2), ValueType::Value, b"key", b"new").unwrap();
 /// let mut seen = Vec::new();
-/// table.get(&LookupKey::new(b"key", SequenceNumber(2)), |sequence, _, value| {
-///     seen.push((sequence.0, value.to_vec()));
-///     true
-/// });
+/// table
+///     .get(&LookupKey::new(b"key", SequenceNumber(2)), |sequence, _, value| {
+///         seen.push((sequence.0, value.to_vec()));
+///         true
+///     })
+///     .unwrap();
 /// assert_eq!(seen, [(2, b"new".to_vec()), (1, b"old".to_vec())]);
 /// ```
 pub struct MemTable {
@@ -277,7 +109,7 @@ pub struct MemTable {
     first_written_secs: AtomicU64,
     /// Held to read or write a value, if values are written over.
     pub(crate) value_locks: Option<ValueLocks>,
-    /// There are neither a filter nor locks to look at before a search.
+    /// There are neither a filter nor locks to look at before a search, nor checks in it.
     is_bare: bool,
     companion: Option<Arc<dyn Companion>>,
 }
@@ -299,12 +131,19 @@ impl MemTable {
         let filter = Filter::new(&options);
         let is_counted = options.tracker.is_some();
         let arena = Arena::new(options.arena_block_bytes, options.huge_page_bytes, !is_counted);
-        let nodes = Nodes::new(options.comparator.clone(), arena);
+        let sum_bytes = options.protection_bytes.min(8);
         // A lookup locks by the bytes of its own key.
-        let by_bytes = !nodes.comparator().user().can_keys_with_different_bytes_be_equal();
+        let by_bytes = !options.comparator.user().can_keys_with_different_bytes_be_equal();
         let in_place = options.in_place_locks > 0 && by_bytes && options.kind != MemTableKind::Vector;
+        let checks = Checks {
+            sum_bytes,
+            sums_on_the_way: options.verify_on_seek,
+            order: options.check_order,
+            values_change: in_place,
+        };
+        let nodes = Nodes::new(options.comparator.clone(), arena, checks);
         Self {
-            is_bare: filter.is_none() && !in_place,
+            is_bare: filter.is_none() && !in_place && !checks.is_any(),
             value_locks: in_place.then(|| ValueLocks::new(options.in_place_locks)),
             filter,
             range_tombstones: RangeTombstones::new(nodes.comparator().user().clone()),
@@ -469,20 +308,30 @@ impl MemTable {
     /// Calls `visit` with the entries of exactly this user key that the lookup may see, newest first, until it returns
     /// false. Does not allocate. Range tombstones are looked up separately:
     /// [`max_covering_tombstone`](Self::max_covering_tombstone).
+    ///
+    /// # Errors
+    /// `Corruption` when an entry changed in memory, in a memtable that was made to look for that.
     #[inline(always)]
-    pub fn get(&self, key: &LookupKey, visit: impl FnMut(SequenceNumber, ValueType, &[u8]) -> bool) {
+    pub fn get(&self, key: &LookupKey, visit: impl FnMut(SequenceNumber, ValueType, &[u8]) -> bool) -> Result<()> {
         match &self.rep {
-            MemTableRep::SkipList(list) if self.is_bare => self.visit_list(list.list(&self.nodes), key, visit),
+            MemTableRep::SkipList(list) if self.is_bare => {
+                self.visit_list(list.list(&self.nodes), key, visit);
+                Ok(())
+            }
             _ => self.get_guarded(key, visit),
         }
     }
 
     /// Out of the way of the usual memtable: a skip list without filter and locks.
     #[inline(never)]
-    fn get_guarded(&self, key: &LookupKey, mut visit: impl FnMut(SequenceNumber, ValueType, &[u8]) -> bool) {
+    fn get_guarded(
+        &self,
+        key: &LookupKey,
+        mut visit: impl FnMut(SequenceNumber, ValueType, &[u8]) -> bool,
+    ) -> Result<()> {
         let user_key = key.user_key();
         if !self.may_contain(user_key) {
-            return;
+            return Ok(());
         }
         let _reading = self.value_locks.as_ref().map(|locks| locks.of(user_key).read());
         let list = match &self.rep {
@@ -491,14 +340,40 @@ impl MemTable {
             MemTableRep::Vector(vector) => {
                 let entries = vector.sorted(&self.nodes);
                 let mut index = entries.count_before(&self.nodes, key.internal_key());
+                if self.nodes.checks().is_any() {
+                    entries.check_place(&self.nodes, index)?;
+                }
                 while self.visit_version(entries.get(index), user_key, &mut visit) {
                     index += 1;
+                    self.nodes.check_entry(entries.get(index))?;
                 }
                 None
             }
         };
-        if let Some(list) = list {
-            self.visit_list(list, key, visit);
+        match list {
+            Some(list) if self.nodes.checks().is_any() => self.visit_list_checked(list, key, &mut visit)?,
+            Some(list) => self.visit_list(list, key, visit),
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn visit_list_checked(
+        &self,
+        list: List<'_>,
+        key: &LookupKey,
+        visit: &mut impl FnMut(SequenceNumber, ValueType, &[u8]) -> bool,
+    ) -> Result<()> {
+        let mut position = self.nodes.find_checked(list, Place::AtOrAfter(key.internal_key()))?;
+        loop {
+            // An entry of the key: where values are written over, its lock is held.
+            if self.nodes.key(position).is_some_and(|found| user_key_of(found) == key.user_key()) {
+                self.nodes.check_entry(position)?;
+            }
+            if !self.visit_version(position, key.user_key(), visit) {
+                return Ok(());
+            }
+            position = self.nodes.next_checked(position)?;
         }
     }
 
@@ -690,6 +565,27 @@ impl MemTable {
     #[must_use]
     pub fn largest_sequence(&self) -> Option<SequenceNumber> {
         (!self.is_empty()).then(|| SequenceNumber(self.counters.largest_sequence.load(Ordering::Relaxed)))
+    }
+
+    /// Turns over a bit of the key or the value of the newest entry of a key, as failing memory does; false if there is
+    /// none. For tests, in which no other thread uses the memtable meanwhile.
+    #[cfg(any(test, feature = "test-faults"))]
+    #[doc(hidden)]
+    pub fn turn_over_bit(&self, user_key: &[u8], bit: usize) -> bool {
+        let target = LookupKey::new(user_key, MAX_SEQUENCE_NUMBER);
+        let position = match &self.rep {
+            MemTableRep::SkipList(list) => self.nodes.seek(list.list(&self.nodes), target.internal_key()),
+            MemTableRep::Hash(lists) => {
+                let list = lists.list(&self.nodes, lists.bucket_of(user_key));
+                list.map_or_else(Position::default, |list| self.nodes.seek(list, target.internal_key()))
+            }
+            MemTableRep::Vector(vector) => {
+                let entries = vector.sorted(&self.nodes);
+                entries.get(entries.count_before(&self.nodes, target.internal_key()))
+            }
+        };
+        // SAFETY: the caller sees to it that no other thread uses the memtable.
+        unsafe { self.nodes.flip_bit(position, bit) }
     }
 
     /// Checks that every level of every list is a sorted part of the level below it.

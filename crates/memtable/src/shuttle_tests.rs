@@ -227,10 +227,12 @@ fn the_filter_never_hides_a_linked_key() {
         let mut seen = 0;
         let count = |key: &[u8]| {
             let mut count = 0;
-            table.get(&LookupKey::new(key, SequenceNumber(1)), |_, _, _| {
-                count += 1;
-                true
-            });
+            table
+                .get(&LookupKey::new(key, SequenceNumber(1)), |_, _, _| {
+                    count += 1;
+                    true
+                })
+                .unwrap();
             count
         };
         let mut iter = table.iter();
@@ -292,10 +294,12 @@ fn other_structures(kind: MemTableKind) {
                         assert!(keys.is_sorted_by(|a, b| order.compare(a, b).is_lt()));
                         assert!(keys.len() as u64 >= if reader == 1 { in_prefix } else { seen });
                         let mut found = 0;
-                        table.get(&LookupKey::new(&[b'a', 8, 0], SequenceNumber(9)), |_, _, _| {
-                            found += 1;
-                            true
-                        });
+                        table
+                            .get(&LookupKey::new(&[b'a', 8, 0], SequenceNumber(9)), |_, _, _| {
+                                found += 1;
+                                true
+                            })
+                            .unwrap();
                         assert!(first == 0 || found == 1);
                     }
                 })
@@ -357,10 +361,12 @@ fn values_are_written_over_whole() {
                     let before = written.load(Ordering::Acquire);
                     let mut seen = Vec::new();
                     if reader == 0 {
-                        table.get(&LookupKey::new(b"k", SequenceNumber(9)), |_, _, value| {
-                            seen = value.to_vec();
-                            false
-                        });
+                        table
+                            .get(&LookupKey::new(b"k", SequenceNumber(9)), |_, _, value| {
+                                seen = value.to_vec();
+                                false
+                            })
+                            .unwrap();
                     } else {
                         let mut iter = table.iter();
                         iter.seek_to_first();

@@ -7,6 +7,7 @@
 use crate::skiplist::{Nodes, Position};
 use crate::sync::Mutex;
 use arc_swap::ArcSwap;
+use ferrock_base::{Error, Result};
 use std::sync::Arc;
 
 /// Positions in the order of their keys.
@@ -15,6 +16,8 @@ pub(crate) struct SortedEntries {
     entries: Vec<Position>,
     /// What the structure was when this was built: the number of its entries, and the newest of them if it knows.
     pub(crate) state: State,
+    /// An entry that had changed in memory when it was sorted, in a memtable that looks for that.
+    damage: Option<Error>,
 }
 
 /// See [`SortedEntries::state`].
@@ -27,12 +30,14 @@ pub(crate) struct State {
 impl SortedEntries {
     /// Sorts `entries`.
     pub(crate) fn sort(nodes: &Nodes, mut entries: Vec<Position>, state: State) -> Self {
+        let damage = damage_of(nodes, &entries);
         nodes.sort(&mut entries);
-        Self { entries, state }
+        Self { entries, state, damage }
     }
 
     /// The same entries with `added` ones between them.
     pub(crate) fn merged_with(&self, nodes: &Nodes, mut added: Vec<Position>, state: State) -> Self {
+        let damage = self.damage.clone().or_else(|| damage_of(nodes, &added));
         nodes.sort(&mut added);
         let mut entries = Vec::with_capacity(self.entries.len() + added.len());
         let mut rest = &self.entries[..];
@@ -47,12 +52,27 @@ impl SortedEntries {
             rest = &rest[before..];
         }
         entries.extend_from_slice(rest);
-        Self { entries, state }
+        Self { entries, state, damage }
     }
 
     #[inline]
     pub(crate) fn get(&self, index: usize) -> Position {
         self.entries.get(index).copied().unwrap_or_default()
+    }
+
+    /// Compares the sums of the entries on both sides of a place, which were compared with what was searched, and of
+    /// the entry behind it.
+    ///
+    /// # Errors
+    /// `Corruption` when one of them is not as it was written, or one that was sorted was not.
+    #[cold]
+    pub(crate) fn check_place(&self, nodes: &Nodes, index: usize) -> Result<()> {
+        if let Some(damage) = &self.damage {
+            return Err(damage.clone());
+        }
+        [index.wrapping_sub(1), index, index.wrapping_add(1)]
+            .into_iter()
+            .try_for_each(|index| nodes.check_on_the_way(self.get(index)))
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -69,6 +89,15 @@ impl SortedEntries {
         let index = self.count_before(nodes, internal_key);
         if nodes.has_key(self.get(index), internal_key) { index } else { index.wrapping_sub(1) }
     }
+}
+
+/// The first of the entries that changed in memory, in a memtable that looks for that: it would be sorted to a wrong
+/// place, where no search finds it.
+fn damage_of(nodes: &Nodes, entries: &[Position]) -> Option<Error> {
+    if !nodes.checks().is_any() {
+        return None;
+    }
+    entries.iter().find_map(|&entry| nodes.check_on_the_way(entry).err())
 }
 
 /// The last sorted array.

@@ -11,6 +11,8 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+mod checks;
+
 struct ByLength;
 
 impl CustomComparator for ByLength {
@@ -277,7 +279,7 @@ proptest! {
                 table.get(&LookupKey::new(&key, SequenceNumber(upper)), |sequence, kind, value| {
                     seen.push((sequence.0, kind, value[0]));
                     seen.len() < limit
-                });
+                }).unwrap();
                 prop_assert_eq!(seen, expected);
             }
         }
@@ -329,7 +331,7 @@ proptest! {
                         table.get(&LookupKey::new(&key, SequenceNumber(upper)), |sequence, kind, value| {
                             seen = (sequence.0 > deleted).then(|| (kind, value.to_vec()));
                             false
-                        });
+                        }).unwrap();
                         seen
                     };
                     prop_assert_eq!(newest(&over), newest(&plain), "{:?} at {}", key, upper);
@@ -344,7 +346,7 @@ proptest! {
             over.get(&LookupKey::new(key, SequenceNumber(u64::from(u32::MAX))), |_, _, value| {
                 seen.get_or_insert(value.to_vec());
                 false
-            });
+            }).unwrap();
             prop_assert_eq!(seen.as_deref(), Some(iter.value()));
             let key = key.to_vec();
             while iter.valid() && user_key(iter.key()) == key {
@@ -517,10 +519,12 @@ fn many_threads_insert_while_others_read() {
                             let number = sequence(writer, index);
                             let lookup = LookupKey::new(key(writer, index).as_bytes(), SequenceNumber(number));
                             let mut found = None;
-                            table.get(&lookup, |sequence, _, value| {
-                                found = Some((sequence.0, value.to_vec()));
-                                false
-                            });
+                            table
+                                .get(&lookup, |sequence, _, value| {
+                                    found = Some((sequence.0, value.to_vec()));
+                                    false
+                                })
+                                .unwrap();
                             assert_eq!(found, Some((number, number.to_le_bytes().to_vec())));
                         }
                         let mut iter = table.iter();

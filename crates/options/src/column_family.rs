@@ -273,6 +273,21 @@ option_table! {
         /// Ferrock keeps such runs in memory, and RocksDB writes a range tombstone into the memtable, for which it
         /// takes no less than this. 0: 64 here, and never in RocksDB.
         mutable min_tombstones_for_range_conversion: u32 = 0;
+        /// Bytes of a checksum behind every entry of a memtable, compared when the entry is read, by a flush too: a
+        /// bit that turns over in memory is found before it is shown or written to a table. Of 0 (none), 1, 2, 4 and 8
+        /// bytes; for memtables that begin from then on.
+        mutable memtable_protection_bytes_per_key: u32 = 0;
+        /// Searches compare the checksums of all entries of a memtable that they meet, not only of those on both sides
+        /// of where they end. Needs `memtable_protection_bytes_per_key`.
+        mutable memtable_verify_per_key_checksum_on_seek: bool = false;
+        /// Reads of a memtable compare each key that they meet with the one before it: one out of order is corruption.
+        /// For memtables that begin from then on.
+        mutable paranoid_memory_checks: bool = false;
+        /// Keeps checksums of the entries of data and index blocks in memory, compared whenever a cursor comes to them:
+        /// for blocks that tables load which are opened from then on. Of 0 (none), 1, 2, 4 and 8; any but 0 keeps eight
+        /// bytes for each restart interval, and for each entry of an index. Blocks that are read where they are mapped
+        /// have none.
+        mutable block_protection_bytes_per_key: u32 = 0;
         /// Levels of the tree.
         fixed num_levels: i32 = 7, 1..=64;
         /// Files in level 0 that start a compaction.

@@ -85,7 +85,6 @@ pub fn check_db(db: &DbOptions) -> Result<()> {
 /// `Invalid argument` or `Not implemented`, with the words of RocksDB.
 pub fn check_family(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> {
     let db_is_on = |name: &str| db.passthrough.get(DB_OPTIONS, name).is_some_and(|value| value == "true");
-    let kept = |name: &str| family.passthrough.get(COLUMN_FAMILY_OPTIONS, name).unwrap_or_default();
     let is_share = |number: f64| (0.0..=1.0).contains(&number);
     let collects_blobs = family.enable_blob_garbage_collection;
     let dictionary = &family.compression_opts.0;
@@ -137,12 +136,12 @@ pub fn check_family(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> 
             "read_triggered_compaction_threshold must be >= 0.0 and finite. Use 0.0 to disable.",
         ),
         (
-            !is_protection(&kept("memtable_protection_bytes_per_key")),
+            !is_protection(family.memtable_protection_bytes_per_key),
             UNSUPPORTED,
             "Memtable per key-value checksum protection only supports 0, 1, 2, 4 or 8 bytes per key.",
         ),
         (
-            !is_protection(&kept("block_protection_bytes_per_key")),
+            !is_protection(family.block_protection_bytes_per_key),
             UNSUPPORTED,
             "Block per key-value checksum protection only supports 0, 1, 2, 4 or 8 bytes per key.",
         ),
@@ -164,8 +163,8 @@ pub fn check_family(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> 
     budgeted::check_family(db, family)
 }
 
-fn is_protection(text: &str) -> bool {
-    ["", "0", "1", "2", "4", "8"].contains(&text)
+fn is_protection(bytes: u32) -> bool {
+    [0, 1, 2, 4, 8].contains(&bytes)
 }
 
 /// Values that go to blob files at once want one writer of memtables, and in RocksDB no other way to write.

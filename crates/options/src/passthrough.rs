@@ -62,15 +62,11 @@ pub const DB_OPTIONS: &[DefaultText] = &[
 
 /// Options of a column family without effect.
 pub const COLUMN_FAMILY_OPTIONS: &[DefaultText] = &[
-    ("block_protection_bytes_per_key", "0"),
     ("compression_manager", "nullptr"),
     ("disallow_memtable_writes", "false"),
     ("experimental_mempurge_threshold", "0.000000"),
     ("max_write_buffer_size_to_maintain", "0"),
     ("memtable_batch_lookup_optimization", "false"),
-    ("memtable_protection_bytes_per_key", "0"),
-    ("memtable_verify_per_key_checksum_on_seek", "false"),
-    ("paranoid_memory_checks", "false"),
     ("persist_user_defined_timestamps", "true"),
     ("report_bg_io_stats", "false"),
     ("sample_for_compression", "0"),
@@ -126,15 +122,11 @@ const HINTS: &[&str] = &[
 
 /// Options of the tables above that RocksDB lets change while a database is open.
 const MUTABLE: &[&str] = &[
-    "block_protection_bytes_per_key",
     "compression_manager",
     "delete_obsolete_files_period_micros",
     "experimental_mempurge_threshold",
     "fast_sst_open",
-    "memtable_protection_bytes_per_key",
-    "memtable_verify_per_key_checksum_on_seek",
     "optimize_manifest_for_recovery",
-    "paranoid_memory_checks",
     "report_bg_io_stats",
     "sample_for_compression",
     "strict_bytes_per_sync",

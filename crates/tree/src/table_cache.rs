@@ -287,6 +287,8 @@ pub struct MutableTableCacheParams {
     pub prefix_extractor: Option<PrefixExtractor>,
     /// How index and filter of plain tables are made that have none in their file.
     pub plain_options: Arc<PlainTableOptions>,
+    /// Blocks keep checksums of their entries.
+    pub protects_blocks: bool,
 }
 
 /// How the tables of a column family are opened.
@@ -567,6 +569,7 @@ impl TableCache {
             prefix_extractor: mutable.prefix_extractor.clone(),
             plain_options: Arc::clone(&mutable.plain_options),
             bloom_locality: params.bloom_locality,
+            protects_blocks: mutable.protects_blocks,
             largest_sequence: Some(file.largest_seqno),
             expected_unique_id: unique_id,
             read_stats: Some(Arc::clone(&params.read_stats)),

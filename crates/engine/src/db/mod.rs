@@ -226,6 +226,7 @@ impl DbCore {
             block_cache: (!options.table.no_block_cache).then(|| Arc::clone(self.block_cache_of(options))),
             prefix_extractor: options.prefix_extractor.clone(),
             plain_options: options.table_factory.plain_options(),
+            protects_blocks: options.block_protection_bytes_per_key > 0,
         }
     }
 

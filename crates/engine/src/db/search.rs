@@ -171,7 +171,11 @@ pub(super) fn search_memtables(
             count_memtable(perf, memtable, lookup.user_key());
         }
         context.add_covering_tombstone(memtable.max_covering_tombstone(lookup.user_key(), context.newest()));
-        memtable.get(lookup, |sequence, value_type, value| context.add(sequence, value_type, value, || None));
+        let found =
+            memtable.get(lookup, |sequence, value_type, value| context.add(sequence, value_type, value, || None));
+        if let Err(error) = found {
+            context.fail(error);
+        }
         if context.is_done() {
             laps.lap(PerfMetric::GetFromMemtableTime);
             return false;
@@ -248,6 +252,9 @@ pub(super) fn table_for_read<'a>(
 pub(super) fn not_open() -> Error {
     Error::new(ErrorKind::Incomplete, "the table is not open and the read may not open it")
 }
+
+#[cfg(test)]
+mod damage_tests;
 
 #[cfg(test)]
 mod tests {

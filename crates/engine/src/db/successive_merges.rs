@@ -32,11 +32,12 @@ pub(super) fn merged_value(
     }
     let lookup = LookupKey::new(key, sequence);
     let mut operands = 0;
-    memtable.get(&lookup, |_, value_type, _| {
+    let counted = memtable.get(&lookup, |_, value_type, _| {
         operands += usize::from(value_type == ValueType::Merge);
         value_type == ValueType::Merge && operands < options.max_successive_merges
     });
-    if operands < options.max_successive_merges {
+    // A damaged entry is a matter of reads.
+    if counted.is_err() || operands < options.max_successive_merges {
         return None;
     }
     let read_tier = if options.strict_max_successive_merges { ReadTier::All } else { ReadTier::BlockCacheOnly };

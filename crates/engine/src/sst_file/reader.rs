@@ -62,6 +62,7 @@ impl SstFileReader {
             options: Arc::new(options.table.clone()),
             plain_options: options.table_factory.plain_options(),
             bloom_locality: options.bloom_locality,
+            protects_blocks: options.block_protection_bytes_per_key > 0,
             prefix_extractor: options.prefix_extractor.clone(),
             ..TableReaderParams::new(file, file_system, comparator)
         })

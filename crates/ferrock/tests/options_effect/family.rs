@@ -51,6 +51,13 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("memtable_max_range_deletions", Shown(memtables::memtable_max_range_deletions)),
     ("memtable_op_scan_flush_trigger", Shown(memtables::memtable_op_scan_flush_trigger)),
     ("memtable_avg_op_scan_flush_trigger", Shown(memtables::memtable_avg_op_scan_flush_trigger)),
+    ("memtable_protection_bytes_per_key", Shown(memtable_protection_bytes_per_key)),
+    (
+        "memtable_verify_per_key_checksum_on_seek",
+        Elsewhere("../memtable/src/tests/checks.rs", "seeks_verify_what_they_meet"),
+    ),
+    ("paranoid_memory_checks", Elsewhere("../memtable/src/tests/checks.rs", "keys_out_of_order_are_found")),
+    ("block_protection_bytes_per_key", Shown(block_protection_bytes_per_key)),
     ("min_tombstones_for_range_conversion", Shown(memtables::min_tombstones_for_range_conversion)),
     (
         "num_levels",
@@ -142,6 +149,30 @@ fn memtable_bytes(name: &str, values: [&str; 2], prepare: fn(Setup) -> Setup) {
         number(&db, "cur-size-active-mem-table")
     });
     assert!(more > less, "{name}: {less}, {more}");
+}
+
+/// Bytes of the memtable after the first one.
+fn memtable_protection_bytes_per_key() {
+    let [bare, protected] = differs("memtable_protection_bytes_per_key", ["0", "8"], |setup| {
+        let db = setup.open();
+        flush_range(&db, 0..10);
+        put(&db, 0..100);
+        number(&db, "cur-size-active-mem-table")
+    });
+    assert!(protected >= bare + 100, "{bare} {protected}");
+}
+
+/// Bytes of the blocks that reads keep, with the sums of their entries.
+fn block_protection_bytes_per_key() {
+    let [bare, protected] = differs("block_protection_bytes_per_key", ["0", "1"], |setup| {
+        let db = setup.open();
+        flush_range(&db, 0..100);
+        for index in 0..100 {
+            assert_eq!(&*db.get(key(index).as_bytes()).unwrap().unwrap(), &value(index)[..]);
+        }
+        number(&db, "block-cache-usage")
+    });
+    assert!(protected > bare, "{bare} {protected}");
 }
 
 fn level0_file_num_compaction_trigger() {

@@ -10,6 +10,7 @@
 //!
 //! Towers have height `h` with probability `(1/4)^(h-1) * 3/4`, at most [`MAX_HEIGHT`].
 
+mod checked;
 mod heads;
 mod insert;
 mod node;
@@ -17,11 +18,12 @@ mod nodes;
 mod search_key;
 
 use crate::sync::{AtomicUsize, Mutex, Ordering};
+pub(crate) use checked::Place;
 use ferrock_base::prefix::PrefixExtractor;
 pub(crate) use heads::{HeadSlot, Stack};
 use insert::{InsertHint, Splice, UsedSplice};
 use node::{Link, NodeRef};
-pub(crate) use nodes::{List, MAX_HEIGHT, Nodes, Position};
+pub(crate) use nodes::{Checks, List, MAX_HEIGHT, Nodes, Position};
 use std::collections::HashMap;
 use std::ptr::NonNull;
 

@@ -4,14 +4,17 @@
 //!            pointer to the node
 //!                   v
 //! [next h-1] ... [next 1] [next 0] | varint32 internal key length | user key | trailer (8)
-//!                                  | varint32 value length | value
+//!                                  | varint32 value length | value (| sum, of 1 to 8 bytes)
 //! ```
 //!
 //! Tower and entry are one piece: following a link and comparing the key there accesses one cache line, not two. No
 //! height is stored; a search that reached a node on level `l` knows that its tower has more than `l` links.
+//!
+//! A memtable has either sums behind all its entries, of as many bytes (`memtable_protection_bytes_per_key`), or none.
 
 use crate::sync::{AtomicPtr, Ordering, moment_between};
 use ferrock_base::coding::{get_varint32, varint_len, write_varint64};
+use ferrock_base::hash::{hash64, hash64_with_seed};
 use ferrock_base::internal_key::TRAILER_SIZE;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -45,13 +48,16 @@ impl PartialEq for NodeRef<'_> {
 pub(super) struct EntryLayout {
     pub(super) internal_key_length: u32,
     pub(super) value_length: u32,
+    /// Bytes of the sum behind the value, up to eight.
+    pub(super) sum_bytes: u8,
 }
 
 impl EntryLayout {
-    /// Bytes of the entry. Cannot overflow: two 32-bit lengths and two varints.
+    /// Bytes of the entry. Cannot overflow: two 32-bit lengths, two varints and a sum.
     pub(super) fn bytes(self) -> usize {
         let (key, value) = (u64::from(self.internal_key_length), u64::from(self.value_length));
-        varint_len(key) + self.internal_key_length as usize + varint_len(value) + self.value_length as usize
+        let (key_bytes, value_bytes) = (self.internal_key_length as usize, self.value_length as usize);
+        varint_len(key) + key_bytes + varint_len(value) + value_bytes + usize::from(self.sum_bytes)
     }
 }
 
@@ -170,7 +176,64 @@ impl<'a> NodeRef<'a> {
     }
 }
 
+/// The sum of an entry.
+pub(super) fn entry_sum(internal_key: &[u8], value: &[u8]) -> u64 {
+    hash64_with_seed(value, hash64(internal_key))
+}
+
 impl NodeRef<'_> {
+    /// Where the sum is, behind the value. Must not be called on the head.
+    fn sum_at(self) -> *mut u8 {
+        let value = self.value();
+        let offset = value.as_ptr() as usize - self.entry() as usize + value.len();
+        // SAFETY: the value lies in the piece of memory that `entry` points into; its end may be formed.
+        unsafe { self.entry().cast_mut().add(offset) }
+    }
+
+    /// True when the sum behind the entry is that of the entry.
+    ///
+    /// # Safety
+    /// The entry must have been written with a sum of so many bytes, up to eight. Must not be called on the head.
+    pub(super) unsafe fn has_its_sum(self, sum_bytes: usize) -> bool {
+        // SAFETY: the sum is behind the value (caller).
+        let stored = unsafe { std::slice::from_raw_parts(self.sum_at(), sum_bytes) };
+        stored == &entry_sum(self.internal_key(), self.value()).to_le_bytes()[..sum_bytes]
+    }
+
+    /// Writes the sum of the entry behind it.
+    ///
+    /// # Safety
+    /// As [`has_its_sum`](Self::has_its_sum), and no other thread may read or write the value until this returns.
+    #[cold]
+    pub(super) unsafe fn write_sum(self, sum_bytes: usize) {
+        let sum = entry_sum(self.internal_key(), self.value()).to_le_bytes();
+        // SAFETY: there is room for the sum behind the value, which is this thread's alone (caller).
+        unsafe { self.sum_at().copy_from_nonoverlapping(sum.as_ptr(), sum_bytes) };
+    }
+
+    /// Turns over a bit of the user key, its trailer's bytes left out, or of the value.
+    ///
+    /// # Safety
+    /// No other thread may read or write the entry. Must not be called on the head.
+    #[cfg(any(test, feature = "test-faults"))]
+    pub(super) unsafe fn flip_bit(self, bit: usize) {
+        let (key, value) = (self.internal_key(), self.value());
+        let user_key_bytes = key.len() - TRAILER_SIZE;
+        let place = bit % (8 * (user_key_bytes + value.len()).max(1));
+        let (start, byte) = match (place / 8).checked_sub(user_key_bytes) {
+            None => (key.as_ptr() as usize, place / 8),
+            Some(byte) if byte < value.len() => (value.as_ptr() as usize, byte),
+            // An entry without a byte of either: its trailer has some.
+            Some(_) => (key.as_ptr() as usize, 1),
+        };
+        let offset = start - self.entry() as usize + byte;
+        // SAFETY: a byte of the entry, which is this thread's alone (caller).
+        unsafe {
+            let at = self.entry().cast_mut().add(offset);
+            at.write(at.read() ^ 1 << (place % 8));
+        }
+    }
+
     /// Writes another value over the value.
     ///
     /// # Safety
@@ -243,6 +306,9 @@ pub(super) unsafe fn write_node<'a>(
         at.copy_from_nonoverlapping(trailer.to_le_bytes().as_ptr(), TRAILER_SIZE);
         at = write_length(at.add(TRAILER_SIZE), entry.value_length);
         at.copy_from_nonoverlapping(value.as_ptr(), value.len());
+        if entry.sum_bytes > 0 {
+            node.write_sum(usize::from(entry.sum_bytes));
+        }
         node
     }
 }

@@ -16,7 +16,28 @@ pub(crate) const MAX_HEIGHT: usize = 12;
 pub(crate) struct Nodes {
     comparator: InternalComparator,
     arena: Arena,
+    /// What is compared beside keys.
+    checks: Checks,
     height_seed: AtomicU64,
+}
+
+/// What of a memtable is compared when it is read, beside the keys that a search compares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Checks {
+    /// Bytes of the sum behind every entry: up to eight, and 0 for none. Compared for entries that are shown.
+    pub(crate) sum_bytes: u8,
+    /// The sums of all entries that a search meets are compared.
+    pub(crate) sums_on_the_way: bool,
+    /// Keys that follow each other in a list are compared.
+    pub(crate) order: bool,
+    /// Values are written over: only the lock of a key lets a sum be compared.
+    pub(crate) values_change: bool,
+}
+
+impl Checks {
+    pub(crate) fn is_any(self) -> bool {
+        self.sum_bytes > 0 || self.order
+    }
 }
 
 /// A position in a memtable: an entry or none. Must only be used with the [`Nodes`] it was made by, which must be
@@ -45,8 +66,8 @@ pub(crate) struct List<'a> {
 }
 
 impl Nodes {
-    pub(crate) fn new(comparator: InternalComparator, arena: Arena) -> Self {
-        Self { comparator, arena, height_seed: AtomicU64::new(0x2545_F491_4F6C_DD1D) }
+    pub(crate) fn new(comparator: InternalComparator, arena: Arena, checks: Checks) -> Self {
+        Self { comparator, arena, checks, height_seed: AtomicU64::new(0x2545_F491_4F6C_DD1D) }
     }
 
     pub(crate) fn arena(&self) -> &Arena {
@@ -56,6 +77,11 @@ impl Nodes {
     #[inline]
     pub(crate) fn comparator(&self) -> &InternalComparator {
         &self.comparator
+    }
+
+    #[inline]
+    pub(crate) fn checks(&self) -> Checks {
+        self.checks
     }
 
     /// The tower of an empty list.
@@ -76,7 +102,8 @@ impl Nodes {
     #[inline]
     pub(super) fn make_node(&self, height: usize, user_key: &[u8], trailer: u64, value: &[u8]) -> NodeRef<'_> {
         let internal_key_length = (user_key.len() + TRAILER_SIZE) as u32;
-        let entry = EntryLayout { internal_key_length, value_length: value.len() as u32 };
+        let sum_bytes = self.checks.sum_bytes;
+        let entry = EntryLayout { internal_key_length, value_length: value.len() as u32, sum_bytes };
         let memory = self.arena.allocate(height * LINK_BYTES + entry.bytes());
         // SAFETY: the piece is fresh, aligned, as large as the node, and lives as long as the arena, hence as `self`.
         unsafe { write_node(memory, height, entry, user_key, trailer, value) }
@@ -136,7 +163,7 @@ impl Nodes {
 
     /// The node at `position`.
     #[inline]
-    fn node(&self, position: Position) -> Option<NodeRef<'_>> {
+    pub(super) fn node(&self, position: Position) -> Option<NodeRef<'_>> {
         // SAFETY: a position was made by these nodes (contract of `Position`) from a linked node, which live as
         // long as they do.
         position.0.map(|link| unsafe { NodeRef::from_raw(link) })
@@ -182,10 +209,9 @@ impl Nodes {
         position(self.node(from).and_then(NodeRef::next_in_order))
     }
 
-    /// Links only lead forward: a step back is a search.
-    pub(crate) fn prev(&self, list: List<'_>, from: Position) -> Position {
-        let key = self.node(from).map(|node| SearchKey::new(node.internal_key()));
-        position(key.and_then(|key| self.find_before(list, Some(&key))))
+    /// The last entry before `internal_key`. Links only lead forward: a step back is a search.
+    pub(crate) fn last_before(&self, list: List<'_>, internal_key: &[u8]) -> Position {
+        position(self.find_before(list, Some(&SearchKey::new(internal_key))))
     }
 
     /// The approximate number of entries before `internal_key`, estimated from the steps of a search on each level.
@@ -217,8 +243,25 @@ impl Nodes {
     /// No other thread may read or write the value at `position` until this returns.
     pub(crate) unsafe fn overwrite_value(&self, position: Position, value: &[u8]) -> bool {
         let Some(node) = self.node(position).filter(|node| value.len() <= node.value().len()) else { return false };
-        // SAFETY: not longer, and alone (caller); a position is no head.
-        unsafe { node.overwrite_value(value) };
+        // SAFETY: not longer, and alone (caller), so that the sum moves towards the key; a position is no head.
+        unsafe {
+            node.overwrite_value(value);
+            if self.checks.sum_bytes > 0 {
+                node.write_sum(usize::from(self.checks.sum_bytes));
+            }
+        }
+        true
+    }
+
+    /// Turns over a bit of the entry at `position`; false if there is none.
+    ///
+    /// # Safety
+    /// No other thread may read or write the entry.
+    #[cfg(any(test, feature = "test-faults"))]
+    pub(crate) unsafe fn flip_bit(&self, position: Position, bit: usize) -> bool {
+        let Some(node) = self.node(position) else { return false };
+        // SAFETY: alone (caller); a position is no head.
+        unsafe { node.flip_bit(bit) };
         true
     }
 

@@ -31,6 +31,8 @@ pub(crate) struct BlockDecoder {
     /// The sequence number that every entry shows, for an ingested file.
     global_sequence: Option<SequenceNumber>,
     statistics: Option<Arc<Statistics>>,
+    /// Data and index blocks keep checksums of their entries.
+    protects: bool,
 }
 
 impl BlockDecoder {
@@ -50,12 +52,18 @@ impl BlockDecoder {
             dictionary: None,
             global_sequence: None,
             statistics: None,
+            protects: false,
         }
     }
 
     /// The same, which counts what it does.
     pub(crate) fn counting(self, statistics: Option<Arc<Statistics>>) -> Self {
         Self { statistics, ..self }
+    }
+
+    /// The same, whose data and index blocks keep checksums of their entries.
+    pub(crate) fn protecting(self, protects: bool) -> Self {
+        Self { protects, ..self }
     }
 
     /// Adds what the properties say about index and data blocks.
@@ -135,6 +143,10 @@ impl BlockDecoder {
         IndexBlock::new(bytes, self.index_format, &self.comparator)
     }
 
+    fn data_block(&self, bytes: Vec<u8>) -> Result<DataBlock> {
+        DataBlock::new(bytes).map(|block| if self.protects { block.protected() } else { block })
+    }
+
     /// Checks the trailer of a stored block. Returns the payload and the compression byte.
     pub(crate) fn verify<'s>(&self, stored: &'s [u8], handle: BlockHandle) -> Result<(&'s [u8], u8)> {
         let timer = PerfTimer::begin(PerfMetric::BlockChecksumTime);
@@ -184,12 +196,13 @@ impl BlockDecoder {
         let is_raw = is_raw(compression, role);
         let bytes = self.uncompressed(payload, compression, handle, role)?;
         let decoded = match role {
-            BlockRole::Data => DataBlock::new(bytes).map(CachedBlock::Data),
+            BlockRole::Data => self.data_block(bytes).map(CachedBlock::Data),
             BlockRole::Index | BlockRole::IndexTop | BlockRole::FilterIndex => {
                 let has_first_key = self.index_format.has_first_key && role == BlockRole::Index;
                 let format = IndexFormat { has_first_key, ..self.index_format };
                 IndexBlock::new(bytes, format, &self.comparator)
-                    .map(|block| CachedBlock::Index(block.with_search(self.index_search)))
+                    .map(|block| block.with_search(self.index_search))
+                    .map(|block| CachedBlock::Index(if self.protects { block.protected() } else { block }))
             }
             BlockRole::Filter => Ok(CachedBlock::Filter(FilterBlock::new(bytes))),
         };
@@ -206,7 +219,7 @@ impl BlockDecoder {
     ) -> Result<(DataBlock, u8, Option<Bytes>)> {
         let (payload, compression) = self.payload(stored, handle, verify)?;
         let is_raw = is_raw(compression, BlockRole::Data);
-        let decoded = |bytes| DataBlock::new(bytes).map_err(|error| locate(error, handle, is_raw));
+        let decoded = |bytes| self.data_block(bytes).map_err(|error| locate(error, handle, is_raw));
         if is_raw {
             return Ok((decoded(payload.into_owned())?, compression, None));
         }

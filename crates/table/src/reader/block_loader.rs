@@ -46,7 +46,8 @@ impl BlockLoader {
             file: params.file.clone(),
             blocks_end: params.file_size - footer.encoded_len() as u64,
             decoder: BlockDecoder::new(footer, params.comparator.clone(), options.index_block_search_type)
-                .counting(params.statistics.clone()),
+                .counting(params.statistics.clone())
+                .protecting(params.protects_blocks),
             cache: CachedBlocks::new(
                 cache,
                 options.cache_index_and_filter_blocks_with_high_priority,

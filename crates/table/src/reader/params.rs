@@ -49,6 +49,8 @@ pub struct TableReaderParams {
     pub expected_unique_id: Option<[u8; 16]>,
     /// Bytes behind the data blocks that the MANIFEST records: what to read at once when opening.
     pub tail_size: Option<u64>,
+    /// Keep checksums of the entries of blocks (`block_protection_bytes_per_key`).
+    pub protects_blocks: bool,
     /// Open without filters.
     pub skip_filters: bool,
     /// Counters of the lookups that read data blocks.
@@ -86,6 +88,7 @@ impl TableReaderParams {
             largest_sequence: None,
             expected_unique_id: None,
             tail_size: None,
+            protects_blocks: false,
             skip_filters: false,
             read_stats: None,
             statistics: None,

@@ -112,6 +112,7 @@ impl World {
                 block_cache: None,
                 prefix_extractor: None,
                 plain_options: Arc::default(),
+                protects_blocks: false,
             },
             cache_usage: Default::default(),
             bloom_locality: 0,

@@ -58,6 +58,7 @@ fn cache_of(file_system: Arc<dyn FileSystem>, paths: TablePaths, max_open_files:
             block_cache: None,
             prefix_extractor: None,
             plain_options: Arc::default(),
+            protects_blocks: false,
         },
         cache_usage: Default::default(),
         bloom_locality: 0,

@@ -78,6 +78,7 @@ impl Tree {
                 block_cache: None,
                 prefix_extractor: None,
                 plain_options: Arc::default(),
+                protects_blocks: false,
             },
             cache_usage: Default::default(),
             bloom_locality: 0,
