@@ -120,6 +120,44 @@ fn the_second_seek_over_a_million_tombstones_is_cheap() {
     }
 }
 
+/// Going back costs a step for each deleted key, of which a scan forward has made a run for both.
+#[test]
+fn a_scan_back_leaps_over_the_runs_of_scans_forward() {
+    let db = open(&[("disable_auto_compactions", "true"), ("compact_on_deletion", "{}")]);
+    put(&db, 0..1);
+    put(&db, 20_000..20_010);
+    delete(&db, 1..20_000);
+    // Of its hidden keys a step may pass so many.
+    let last_before = |target: u32, bounds: ReadOptions| {
+        let options = ReadOptions { max_skippable_internal_keys: FEW, ..bounds };
+        let mut iter = db.iter(&options);
+        iter.seek_for_prev(&key(target));
+        let found = iter.valid().then(|| std::str::from_utf8(iter.key()).unwrap().parse::<u32>().unwrap());
+        iter.status().map(|()| found)
+    };
+    let all = ReadOptions::default;
+    assert_eq!(last_before(15_000, all()).unwrap_err().kind(), ferrock::ErrorKind::Incomplete, "there is no run yet");
+    let old = db.snapshot();
+    assert_eq!(seek(&db, &all(), 1).0, Some(20_000));
+    for target in [19_999, 15_000, 100] {
+        assert_eq!(last_before(target, all()).unwrap(), Some(0), "{target}");
+    }
+    assert_eq!(last_before(15_000, at(&old)).unwrap(), Some(0), "the run is of what the snapshot sees, too");
+    let bounded = ReadOptions { lower_bound: Some(key(5)), ..all() };
+    assert_eq!(last_before(15_000, bounded).unwrap(), None);
+    // From a row behind the run, one step.
+    let mut iter = db.iter(&ReadOptions { max_skippable_internal_keys: FEW, ..all() });
+    iter.seek(&key(20_000));
+    iter.prev();
+    iter.status().unwrap();
+    assert_eq!(iter.key(), key(0));
+    put(&db, 7_000..7_001);
+    assert_eq!(last_before(15_000, all()).unwrap_err().kind(), ferrock::ErrorKind::Incomplete, "a value ended it");
+    assert_eq!(last_before(6_999, all()).unwrap(), Some(0));
+    assert_eq!(last_before(7_010, all()).unwrap(), Some(7_000));
+    assert_eq!(last_before(6_000, at(&old)).unwrap(), Some(0));
+}
+
 #[test]
 fn values_written_into_a_run_are_seen() {
     let db = open(&[]);

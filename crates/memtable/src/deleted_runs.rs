@@ -143,18 +143,45 @@ impl DeletedRuns {
         }
         let mut state = self.state.lock();
         let now = state.tick();
-        let order = &self.order;
-        let usable = state.runs.iter_mut().filter(|run| {
-            run.generation == generation
-                && run.sequence <= view
-                && order.compare(key, &run.start).is_gt()
-                && order.compare(key, &run.end).is_lt()
-        });
-        let run = usable.max_by(|a, b| order.compare(&a.end, &b.end))?;
+        let run = self.usable(&mut state, key, view, generation).max_by(|a, b| self.order.compare(&a.end, &b.end))?;
         run.used = now;
         end.clear();
         end.extend_from_slice(&run.end);
         Some(RunId(run.id))
+    }
+
+    /// Finds the run that holds `key` and begins furthest before it, of those that a reader at `view` may use. Its
+    /// start, which is the first key that a reader that goes back has to look at, goes into `start`. False if there is
+    /// none.
+    pub fn find_back(&self, key: &[u8], view: SequenceNumber, generation: u64, start: &mut Vec<u8>) -> bool {
+        if self.watched.load(Ordering::SeqCst) == 0 {
+            return false;
+        }
+        let mut state = self.state.lock();
+        let now = state.tick();
+        let runs = self.usable(&mut state, key, view, generation);
+        let Some(run) = runs.min_by(|a, b| self.order.compare(&a.start, &b.start)) else { return false };
+        run.used = now;
+        start.clear();
+        start.extend_from_slice(&run.start);
+        true
+    }
+
+    /// The runs that hold `key` and that a reader at `view` may use.
+    fn usable<'s>(
+        &'s self,
+        state: &'s mut State,
+        key: &'s [u8],
+        view: SequenceNumber,
+        generation: u64,
+    ) -> impl Iterator<Item = &'s mut Run> {
+        let order = &self.order;
+        state.runs.iter_mut().filter(move |run| {
+            run.generation == generation
+                && run.sequence <= view
+                && order.compare(key, &run.start).is_gt()
+                && order.compare(key, &run.end).is_lt()
+        })
     }
 
     /// Begins a walk at `key`: from now on values that are written at or behind it are noted. The caller steps over

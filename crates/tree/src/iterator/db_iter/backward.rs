@@ -41,6 +41,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
                         return;
                     }
                     self.inner.read_unread();
+                    self.leap_back_over_run(hidden);
                 }
                 Err(error) => return self.fail(error),
             }

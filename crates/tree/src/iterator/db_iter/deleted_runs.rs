@@ -2,14 +2,14 @@
 //!
 //! Also the counts of hidden entries, for which the memtable may have to be flushed.
 //!
-//! Only going forward, and only by iterators to which every key of their bounds is shown. The rules that keep runs true
-//! are in `ferrock_memtable::DeletedRuns`.
+//! Runs are made by iterators that go forward and to which every key of their bounds is shown; those that go back use
+//! what these made. The rules that keep runs true are in `ferrock_memtable::DeletedRuns`.
 
 use super::DbIterator;
 use crate::iterator::source::TombstoneIterator;
 use ferrock_base::internal_key::{append_internal_key, user_key};
 use ferrock_base::iterator::InternalIterator;
-use ferrock_base::types::{MAX_SEQUENCE_NUMBER, ValueType};
+use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
 use ferrock_memtable::{MemTable, WalkId};
 use std::sync::Arc;
 
@@ -157,6 +157,28 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             self.inner.place_newest_child_again();
         }
         false
+    }
+
+    /// Called going back, on the entry before a number of deleted keys in a row. True when it is in a run, before which
+    /// the inner iterator has leapt.
+    #[inline]
+    pub(super) fn leap_back_over_run(&mut self, dead: u64) -> bool {
+        dead.is_multiple_of(u64::from(KEYS_BEFORE_LOOK)) && self.inner.valid() && self.look_back_for_run()
+    }
+
+    fn look_back_for_run(&mut self) -> bool {
+        let Some(ScanMemory { memtable, min_run: Some(_), generation, .. }) = &self.options.memory else {
+            return false;
+        };
+        let (runs, view) = (memtable.deleted_runs(), self.options.view.newest());
+        if !runs.find_back(user_key(self.inner.key()), view, *generation, &mut self.target) {
+            return false;
+        }
+        let start = std::mem::take(&mut self.target);
+        // All versions of the key at the start are to be met, the oldest first.
+        append_internal_key(&mut self.target, &start, SequenceNumber(0), ValueType::Deletion);
+        self.inner.seek_for_prev(&self.target);
+        true
     }
 
     /// Ends the walk before the key under the inner iterator, or where the iteration ends.
