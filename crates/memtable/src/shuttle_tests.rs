@@ -255,6 +255,8 @@ fn other_structures(kind: MemTableKind) {
             arena_block_bytes: 4096,
             prefix_extractor: Some(PrefixExtractor::Fixed(1)),
             kind: kind.clone(),
+            protection_bytes: 8,
+            check_order: true,
             ..Default::default()
         }));
         let published: Arc<[AtomicU64; 2]> = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
@@ -340,6 +342,8 @@ fn values_are_written_over_whole() {
         let table = Arc::new(MemTable::new(MemTableOptions {
             arena_block_bytes: 4096,
             in_place_locks: 1,
+            protection_bytes: 8,
+            check_order: true,
             ..Default::default()
         }));
         table.add_in_place(SequenceNumber(1), b"k", &[0; 4], SequenceNumber(0)).unwrap();

@@ -37,7 +37,9 @@ impl SortedEntries {
 
     /// The same entries with `added` ones between them.
     pub(crate) fn merged_with(&self, nodes: &Nodes, mut added: Vec<Position>, state: State) -> Self {
-        let damage = self.damage.clone().or_else(|| damage_of(nodes, &added));
+        // Entries that were sorted before say where the others go.
+        let damage =
+            self.damage.clone().or_else(|| damage_of(nodes, &self.entries)).or_else(|| damage_of(nodes, &added));
         nodes.sort(&mut added);
         let mut entries = Vec::with_capacity(self.entries.len() + added.len());
         let mut rest = &self.entries[..];

@@ -14,8 +14,9 @@
 //!
 //! The sums are in memory alone, and go with the block. RocksDB keeps one, two, four or eight bytes for each key, and
 //! compares them for each entry that it parses; it does not look at what a bisection reads. One sum of eight bytes for
-//! an interval takes no more memory from a restart interval of eight on, whichever of these is asked for, and covers
-//! the lengths of the entries too. A block that keeps its values apart has sums of the whole.
+//! an interval takes less memory from a restart interval of eight or nine on, whichever of these is asked for, and
+//! covers the lengths of the entries too. A block that keeps its values apart has sums of the whole, which are compared
+//! when a cursor is placed, and not as it goes on. Row bounds have no sums.
 
 use ferrock_base::Error;
 use ferrock_base::hash::hash64_with_seed;
@@ -50,6 +51,6 @@ pub(super) fn piece_sum(bytes: &[u8], index: usize, piece: Range<usize>) -> u64 
 pub(super) fn changed_in_memory() -> Error {
     Error::corruption(
         "block: its entries changed in memory after they were loaded (block_protection_bytes_per_key): check the memory \
-         of this machine; another read loads the block again once it has left the cache",
+         of this machine; the block is loaded again once it has left the cache, the index of a table when it is opened",
     )
 }

@@ -154,7 +154,8 @@ impl FlatIndex {
         let target = head(rest);
         let window = self.guide.window(target, self.heads.len());
         let start = window.start;
-        let low = start + self.heads[window].partition_point(|&head| head < target);
+        let heads = self.heads.get(window).unwrap_or_default();
+        let low = start + heads.partition_point(|&head| head < target);
         self.lower_bound_from(low, target, rest, target_trailer)
     }
 

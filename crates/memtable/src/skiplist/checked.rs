@@ -137,7 +137,7 @@ fn changed(what: &str, node: NodeRef<'_>) -> Error {
     let key = user_key(node.internal_key());
     let key = key[..key.len().min(64)].escape_ascii();
     Error::corruption(format!(
-        "memtable: entry of key {key}: {what}: check the memory of this machine; what was written is in the log, from \
-         which the next open reads it"
+        "memtable: entry of key {key}: {what}: check the memory of this machine; what went to the log is \
+         there, and the next open reads it from it"
     ))
 }

@@ -46,7 +46,7 @@ fn answers(table: &Arc<MemTable>, keys: &[Vec<u8>]) -> Vec<Option<Vec<Entry>>> {
     answers
 }
 
-fn filled(options: &MemTableOptions, entries: &[(Vec<u8>, Vec<u8>)]) -> Arc<MemTable> {
+fn filled(options: &MemTableOptions, entries: &[Entry]) -> Arc<MemTable> {
     let table = Arc::new(MemTable::new(options.clone()));
     for ((key, value), sequence) in entries.iter().zip(1..) {
         table.add_in_place(SequenceNumber(sequence), key, value, SequenceNumber(0)).unwrap();
@@ -68,6 +68,7 @@ proptest! {
             (prop::sample::select(vec![4u8, 8]), any::<bool>(), any::<bool>()),
         in_place_locks in prop::sample::select(vec![0, 0, 3]),
         flips in prop::collection::vec((any::<prop::sample::Index>(), 0usize..2000), 1..8),
+        later in prop::collection::vec((prop::collection::vec(0u8..3, 0..4), Just(vec![7; 3])), 0..6),
     ) {
         let plain = MemTableOptions { kind, prefix_extractor: extractor, in_place_locks, ..options(comparator) };
         let protected =
@@ -88,6 +89,19 @@ proptest! {
             prop_assume!(in_place_locks == 0 || value_bytes > 0);
             let bit = if in_place_locks > 0 { 8 * key.len() + bit % (8 * value_bytes) } else { bit };
             prop_assert!(table.turn_over_bit(key, bit));
+            for (shown, right) in answers(&table, &keys).iter().zip(&right) {
+                prop_assert!(shown.is_none() || shown == right);
+            }
+            // What is written behind the damage hides nothing.
+            let mut written = entries.clone();
+            for (key, value) in &later {
+                let sequence = SequenceNumber(written.len() as u64 + 1);
+                if table.add_in_place(sequence, key, value, SequenceNumber(0)).is_err() {
+                    break;
+                }
+                written.push((key.clone(), value.clone()));
+            }
+            let right = answers(&filled(&plain, &written), &keys);
             for (shown, right) in answers(&table, &keys).iter().zip(&right) {
                 prop_assert!(shown.is_none() || shown == right);
             }

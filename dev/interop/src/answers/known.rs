@@ -52,7 +52,6 @@ const WAL_DIR: &str = "An OPTIONS file has `wal_dir`, empty too";
 /// Those that few seeds show.
 pub const RARE: &[Known] = &[
     known("bytes per sync after a change", "[DBOptions] bytes_per_sync", "1048576", "0", BYTES_PER_SYNC),
-    known("values of what is not built", "change memtable_protection", "", "is not built yet", NOT_BUILT),
     // The trigger of compactions is changed to 7; RocksDB leaves the others below it until the next open.
     known("bounds after a change", "level0_slowdown_writes_trigger", "", "7", CHANGED),
     known("bounds after a change", "level0_stop_writes_trigger", "", "7", CHANGED),
