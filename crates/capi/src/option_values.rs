@@ -188,6 +188,9 @@ settings_options! {
         rocksdb_options_set_advise_random_on_open(c_uchar),
         rocksdb_options_get_advise_random_on_open(c_uchar);
     db.settings.bytes_per_sync: rocksdb_options_set_bytes_per_sync(u64), rocksdb_options_get_bytes_per_sync(u64);
+    db.settings.strict_bytes_per_sync:
+        rocksdb_options_set_strict_bytes_per_sync(c_uchar),
+        rocksdb_options_get_strict_bytes_per_sync(c_uchar);
     db.settings.wal_bytes_per_sync:
         rocksdb_options_set_wal_bytes_per_sync(u64),
         rocksdb_options_get_wal_bytes_per_sync(u64);
@@ -415,9 +418,6 @@ kept_texts! {
     flag reuse_manifest_on_open:
         rocksdb_options_set_reuse_manifest_on_open(c_uchar),
         rocksdb_options_get_reuse_manifest_on_open(c_uchar);
-    flag strict_bytes_per_sync:
-        rocksdb_options_set_strict_bytes_per_sync(c_uchar),
-        rocksdb_options_get_strict_bytes_per_sync(c_uchar);
     flag enable_thread_tracking:
         rocksdb_options_set_enable_thread_tracking(c_uchar),
         rocksdb_options_get_enable_thread_tracking(c_uchar);

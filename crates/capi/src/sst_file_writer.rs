@@ -9,7 +9,7 @@ use crate::rate_limiter::rocksdb_ratelimiter_t;
 use ferrock::{Result, SstFileWriter};
 use std::ffi::{c_char, c_uchar};
 
-/// How files are written. A writer of tables goes by `bytes_per_sync`, `use_direct_writes` and
+/// How files are written. A writer of tables goes by `bytes_per_sync`, `strict_bytes_per_sync`, `use_direct_writes` and
 /// `writable_file_max_buffer_size` where they are set; of the rest only getters know.
 #[derive(Default)]
 pub struct rocksdb_envoptions_t {
@@ -102,6 +102,8 @@ unsafe fn create(
     }
     if let Some(env) = env {
         db.bytes_per_sync = env.kept.get("bytes_per_sync", db.bytes_per_sync);
+        let is_strict = c_uchar::from(db.strict_bytes_per_sync);
+        db.strict_bytes_per_sync = env.kept.get("strict_bytes_per_sync", is_strict) != 0;
         let buffer_bytes: usize = env.kept.get("writable_file_max_buffer_size", 1 << 20);
         db.writable_file_max_buffer_size = buffer_bytes as u64;
         db.use_direct_io_for_flush_and_compaction = env.kept.get::<c_uchar>("use_direct_writes", 0) != 0;

@@ -143,6 +143,10 @@ option_table! {
         mutable bytes_per_sync: u64 = 0;
         /// The same for the log. While the database is open a change begins a new log.
         mutable wal_bytes_per_sync: u64 = 0;
+        /// With either of the two, or the MiB of tables: an append that starts writing back waits until what was
+        /// started before is on the device, so that no more than about twice as many bytes of a file are on their way
+        /// to it. For the log it begins with a new log.
+        mutable strict_bytes_per_sync: bool = false;
         /// Bytes that a compaction reads ahead of each of its inputs; less where there are more than four at the same
         /// time.
         mutable compaction_readahead_size: usize = 2 << 20;

@@ -48,7 +48,6 @@ pub const DB_OPTIONS: &[DefaultText] = &[
     ("recycle_log_file_num", "0"),
     ("reuse_manifest_on_open", "false"),
     ("skip_stats_update_on_db_open", "false"),
-    ("strict_bytes_per_sync", "false"),
     ("table_cache_numshardbits", "6"),
     ("track_and_verify_wals", "false"),
     ("two_write_queues", "false"),
@@ -110,7 +109,6 @@ const HINTS: &[&str] = &[
     "reuse_manifest_on_open",
     "sample_for_compression",
     "skip_stats_update_on_db_open",
-    "strict_bytes_per_sync",
     "table_cache_numshardbits",
     "uncache_aggressiveness",
     "unordered_write",
@@ -129,7 +127,6 @@ const MUTABLE: &[&str] = &[
     "optimize_manifest_for_recovery",
     "report_bg_io_stats",
     "sample_for_compression",
-    "strict_bytes_per_sync",
     "uncache_aggressiveness",
 ];
 
@@ -365,7 +362,7 @@ mod tests {
             let error = kept.set(DB_OPTIONS, name, text).unwrap_err();
             assert_eq!(error.kind(), ferrock_base::ErrorKind::NotSupported, "{error}");
         }
-        let fixed = ["strict_bytes_per_sync", "use_fsync", "no_such_option"].map(|name| is_fixed(DB_OPTIONS, name));
+        let fixed = ["fast_sst_open", "use_fsync", "no_such_option"].map(|name| is_fixed(DB_OPTIONS, name));
         assert_eq!(fixed, [false, true, false]);
     }
 

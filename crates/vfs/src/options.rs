@@ -76,6 +76,11 @@ pub struct WritableOptions {
     /// Start writing back dirty pages every so many bytes, so that a final sync has little left to do; 0 leaves it to
     /// the kernel. A hint: it makes nothing durable.
     pub bytes_per_sync: u64,
+    /// With `bytes_per_sync`: an append that starts writing back waits until what was started before is written, so
+    /// that no more than about twice as many bytes of the file are on their way to the device at any time. What the
+    /// system reports then fails the append. Where the system cannot wait for a part of a file, all of it is synced.
+    /// Without effect with `direct`, where nothing is left to write back.
+    pub strict_bytes_per_sync: bool,
     /// Bytes gathered in user space before a write is issued; 0 hands every append to the system at once.
     pub buffer_bytes: usize,
     /// Append through a shared mapping over reserved space where the file system allows it, which costs a copy instead
@@ -94,6 +99,7 @@ impl Default for WritableOptions {
             direct: false,
             preallocate_bytes: 0,
             bytes_per_sync: 0,
+            strict_bytes_per_sync: false,
             buffer_bytes: 64 << 10,
             mapped_append: false,
             temperature: Temperature::Unknown,

@@ -244,9 +244,11 @@ impl GroupWriter<'_> {
             PrepopulateBlobCache::Disable => false,
             PrepopulateBlobCache::FlushOnly => true,
         };
+        let db_options = core.options.load();
         let how = DirectOptions {
             settings: options,
-            bytes_per_sync: core.options.load().bytes_per_sync,
+            bytes_per_sync: db_options.bytes_per_sync,
+            strict_bytes_per_sync: db_options.strict_bytes_per_sync,
             warmed: data.blob_cache.as_deref().filter(|_| warms),
             partition,
         };

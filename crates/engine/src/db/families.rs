@@ -193,8 +193,9 @@ pub(crate) fn set_db_options(core: &Arc<DbCore>, changes: &[(&str, &str)]) -> Re
     if options.max_open_files != before.max_open_files {
         core.files.set_max_open_files(options.max_open_files);
     }
-    let is_log_written_otherwise = options.wal_bytes_per_sync != before.wal_bytes_per_sync;
-    core.writes.logs().set_bytes_per_sync(options.wal_bytes_per_sync);
+    let is_log_written_otherwise = options.wal_bytes_per_sync != before.wal_bytes_per_sync
+        || (options.wal_bytes_per_sync > 0 && options.strict_bytes_per_sync != before.strict_bytes_per_sync);
+    core.writes.logs().set_bytes_per_sync(options.wal_bytes_per_sync, options.strict_bytes_per_sync);
     core.metrics.history().bound(options.stats_history_buffer_size);
     let options = Arc::new(options);
     core.versions.set_db_options(Arc::clone(&options));

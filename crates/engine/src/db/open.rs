@@ -525,6 +525,7 @@ impl Opener {
             manual_flush: self.options.manual_wal_flush,
             allow_fallocate: self.options.allow_fallocate,
             bytes_per_sync: self.options.wal_bytes_per_sync,
+            strict_bytes_per_sync: self.options.strict_bytes_per_sync,
             compress: self.options.wal_compression != CompressionType::NoCompression,
             track: self.options.track_and_verify_wals_in_manifest,
             temperature: self.options.wal_write_temperature,

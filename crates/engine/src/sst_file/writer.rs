@@ -327,6 +327,7 @@ impl SstFileWriter {
             purpose: WritePurpose::Table,
             direct: self.db.use_direct_io_for_flush_and_compaction,
             bytes_per_sync: self.db.bytes_per_sync,
+            strict_bytes_per_sync: self.db.strict_bytes_per_sync,
             buffer_bytes: usize::try_from(self.db.writable_file_max_buffer_size).unwrap_or(1 << 20),
             ..WritableOptions::default()
         }

@@ -24,7 +24,7 @@ use ferrock_vfs::FileSystem;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// How much there is in logs that are still needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,17 +69,21 @@ pub(crate) struct Logs {
 
 impl Logs {
     pub(crate) fn new(file_system: Arc<dyn FileSystem>, places: Arc<FilePlaces>, options: WalOptions) -> Self {
+        let bytes_per_sync = AtomicU64::new(options.bytes_per_sync);
+        let strict_bytes_per_sync = AtomicBool::new(options.strict_bytes_per_sync);
         Self {
             wal: Mutex::new(Wal::new(options.manual_flush, options.track)),
-            maker: LogMaker { file_system, places, bytes_per_sync: AtomicU64::new(options.bytes_per_sync), options },
+            maker: LogMaker { file_system, places, bytes_per_sync, strict_bytes_per_sync, options },
             spare: Mutex::default(),
             closed: Mutex::default(),
         }
     }
 
-    /// Logs that are made from now on are written back every so many bytes.
-    pub(crate) fn set_bytes_per_sync(&self, bytes: u64) {
+    /// Logs that are made from now on are written back every so many bytes, and wait for what was started before if
+    /// `is_strict`.
+    pub(crate) fn set_bytes_per_sync(&self, bytes: u64, is_strict: bool) {
         self.maker.bytes_per_sync.store(bytes, Ordering::Relaxed);
+        self.maker.strict_bytes_per_sync.store(is_strict, Ordering::Relaxed);
     }
 
     /// Appends one record made of `parts`: a batch of `count` sequence numbers from `first` on. It survives a crash of
@@ -304,6 +308,7 @@ mod tests {
             manual_flush: false,
             allow_fallocate: false,
             bytes_per_sync: 0,
+            strict_bytes_per_sync: false,
             compress: false,
             track: false,
             temperature: Temperature::Unknown,
@@ -385,6 +390,7 @@ mod tests {
             manual_flush: true,
             allow_fallocate: false,
             bytes_per_sync: 0,
+            strict_bytes_per_sync: false,
             compress: false,
             track: false,
             temperature: Temperature::Unknown,

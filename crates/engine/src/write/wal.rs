@@ -29,7 +29,7 @@ use ferrock_vfs::{FileSystem, WritableFile, WritableOptions, WritePurpose};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What the log data of a follow record begins with; eight bytes of sequence number come behind it.
 const FOLLOWS: &[u8] = b"ferrock.follows:";
@@ -64,6 +64,7 @@ pub(crate) struct WalOptions {
     /// Reserve space and append through a mapping.
     pub(crate) allow_fallocate: bool,
     pub(crate) bytes_per_sync: u64,
+    pub(crate) strict_bytes_per_sync: bool,
     /// Records are written as Zstandard frames.
     pub(crate) compress: bool,
     /// Logs that are written to their end and durable are gathered for the MANIFEST.
@@ -180,8 +181,9 @@ pub(super) struct LogMaker {
     pub(super) file_system: Arc<dyn FileSystem>,
     pub(super) places: Arc<FilePlaces>,
     pub(super) options: WalOptions,
-    /// Replaces that of the options.
+    /// Replace those of the options.
     pub(super) bytes_per_sync: AtomicU64,
+    pub(super) strict_bytes_per_sync: AtomicBool,
 }
 
 impl LogMaker {
@@ -192,6 +194,7 @@ impl LogMaker {
             direct: false,
             preallocate_bytes: if self.options.allow_fallocate { self.options.expected_bytes } else { 0 },
             bytes_per_sync: self.bytes_per_sync.load(Ordering::Relaxed),
+            strict_bytes_per_sync: self.strict_bytes_per_sync.load(Ordering::Relaxed),
             buffer_bytes: 0,
             mapped_append: self.options.allow_fallocate,
             temperature: self.options.temperature,

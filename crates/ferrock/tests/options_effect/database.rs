@@ -82,6 +82,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
         Shown(|| files::asked("wal_write_temperature", ["kUnknown", "kHot"], "log: WritableOptions { purpose: Log")),
     ),
     ("metadata_write_temperature", Shown(metadata_write_temperature)),
+    ("strict_bytes_per_sync", Shown(strict_bytes_per_sync)),
     ("wal_bytes_per_sync", Shown(|| files::asked("wal_bytes_per_sync", ["0", "65536"], "bytes_per_sync: 65536"))),
     ("compaction_readahead_size", Shown(compaction_readahead_size)),
     (
@@ -632,6 +633,18 @@ fn the_manifest_limit_changes_while_the_database_is_open() {
     db.set_db_options(&[("max_manifest_file_size", "1"), ("max_manifest_space_amp_pct", "0")]).unwrap();
     (0..3).for_each(|_| flush_range(&db, 0..2));
     assert_ne!(manifest(), before);
+}
+
+/// Tables, and the log, are written by files that wait.
+fn strict_bytes_per_sync() {
+    let heard = files::heard("strict_bytes_per_sync", ["false", "true"], "strict_bytes_per_sync: true");
+    for purpose in ["Log", "Table"] {
+        let is_strict = |heard: &String| {
+            let mut opens = heard.split("\", \"").filter(|open| open.contains(&format!("purpose: {purpose}")));
+            opens.any(|open| open.contains("strict_bytes_per_sync: true"))
+        };
+        assert_eq!(heard.each_ref().map(is_strict), [false, true], "{purpose}: {heard:?}");
+    }
 }
 
 /// Bytes of tables between the beginnings of writes to the device: by default a MiB.

@@ -4,6 +4,11 @@ use crate::setup::{differs_with, flush_range, key};
 
 /// What is asked of the file system differs, and `expected` is part of one of the two.
 pub fn asked(name: &str, values: [&str; 2], expected: &str) {
+    heard(name, values, expected);
+}
+
+/// The same, and what was asked with each value.
+pub fn heard(name: &str, values: [&str; 2], expected: &str) -> [String; 2] {
     // Without the defaults that hide each other.
     let heard = differs_with(
         name,
@@ -19,4 +24,5 @@ pub fn asked(name: &str, values: [&str; 2], expected: &str) {
         },
     );
     assert!(heard.iter().any(|heard| heard.contains(expected)), "{name}: {heard:?}");
+    heard
 }

@@ -48,6 +48,8 @@ pub struct DirectOptions<'a> {
     pub settings: &'a ColumnFamilySettings,
     /// That of the database.
     pub bytes_per_sync: u64,
+    /// Whether what was started before is waited for then.
+    pub strict_bytes_per_sync: bool,
     /// Takes what is written: `prepopulate_blob_cache`.
     pub warmed: Option<&'a BlobCache>,
     /// The file among those of the memtable: any number, of which the remainder by their number counts.
@@ -273,7 +275,11 @@ impl DirectBlobs {
         let file = match state.open.entry(partition) {
             Entry::Occupied(open) => open.into_mut(),
             Entry::Vacant(vacant) => {
-                let options = WritableOptions { bytes_per_sync: how.bytes_per_sync, ..writable_options() };
+                let options = WritableOptions {
+                    bytes_per_sync: how.bytes_per_sync,
+                    strict_bytes_per_sync: how.strict_bytes_per_sync,
+                    ..writable_options()
+                };
                 let number = new_number();
                 state.numbers.push(number);
                 state.has_new_name = true;

@@ -367,7 +367,13 @@ fn no_place_in_a_file_is_given_twice() {
     let place = DirectPlace { file_system, directory: "/db".into(), column_family_id: 0, keeper, checksums: None };
     let blobs = DirectBlobs::new(place);
     let settings = ColumnFamilySettings::default();
-    let how = DirectOptions { settings: &settings, bytes_per_sync: 0, warmed: None, partition: 0 };
+    let how = DirectOptions {
+        settings: &settings,
+        bytes_per_sync: 0,
+        strict_bytes_per_sync: false,
+        warmed: None,
+        partition: 0,
+    };
     let mut numbers = 10..;
     let mut add = |value: &[u8]| {
         let reference = blobs.add(&how, b"key", value, || FileNumber(numbers.next().unwrap())).unwrap();

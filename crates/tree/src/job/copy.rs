@@ -96,6 +96,7 @@ fn copy(
     let options = WritableOptions {
         direct: context.db.use_direct_io_for_flush_and_compaction,
         bytes_per_sync: context.db.bytes_per_sync,
+        strict_bytes_per_sync: context.db.strict_bytes_per_sync,
         temperature,
         ..WritableOptions::for_purpose(WritePurpose::Table)
     };

@@ -122,6 +122,7 @@ impl OutputPlan<'_> {
             purpose: WritePurpose::Table,
             direct: options.use_direct_io_for_flush_and_compaction,
             bytes_per_sync: if options.bytes_per_sync > 0 { options.bytes_per_sync } else { WRITEBACK_BYTES },
+            strict_bytes_per_sync: options.strict_bytes_per_sync,
             temperature: self.temperature(),
             buffer_bytes: usize::try_from(options.writable_file_max_buffer_size).unwrap_or(1 << 20),
             ..WritableOptions::default()

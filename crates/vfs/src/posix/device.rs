@@ -119,18 +119,53 @@ pub(super) fn release(file: &File, start: u64, length_bytes: u64) {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn release(_file: &File, _start: u64, _length_bytes: u64) {}
 
-/// Starts writing back a range without waiting.
+/// Starts writing back a range without waiting. Its result is of no interest, because this is a hint and `sync` reports
+/// what goes wrong.
 #[cfg(target_os = "linux")]
 pub(super) fn start_writeback(file: &File, start: u64, length_bytes: u64) {
-    use std::os::fd::AsRawFd;
-    let (Ok(start), Ok(length)) = (i64::try_from(start), i64::try_from(length_bytes)) else { return };
-    // SAFETY: the call takes numbers only; the descriptor is open for as long as `file` is borrowed. Its result is of
-    // no interest, because this is a hint and `sync` reports what goes wrong.
-    unsafe { libc::sync_file_range(file.as_raw_fd(), start, length, libc::SYNC_FILE_RANGE_WRITE) };
+    let _ = sync_file_range(file, start, length_bytes, libc::SYNC_FILE_RANGE_WRITE);
 }
 
 #[cfg(not(target_os = "linux"))]
 pub(super) fn start_writeback(_file: &File, _start: u64, _length_bytes: u64) {}
+
+/// Waits for every write-back of the file's first `end` bytes that has begun, then starts the write-back of those that
+/// are dirty. The error of a page that could not be written is told by this call and by no later sync. Where the file
+/// system, or what watches over the process, has no such call, the file is synced instead.
+#[cfg(target_os = "linux")]
+pub(super) fn write_back_in_turn(file: &File, end: u64) -> io::Result<()> {
+    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE;
+    match sync_file_range(file, 0, end, flags) {
+        Err(error) if is_missing_call(&error) => super::retry::retry(|| file.sync_data()),
+        asked => asked,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn write_back_in_turn(file: &File, _end: u64) -> io::Result<()> {
+    super::retry::retry(|| file.sync_data())
+}
+
+/// True for an error that says that a call is not there, and nothing about pages.
+#[cfg(target_os = "linux")]
+pub(super) fn is_missing_call(error: &io::Error) -> bool {
+    let missing = [libc::ENOSYS, libc::EINVAL, libc::ESPIPE, libc::EOPNOTSUPP, libc::EPERM];
+    error.raw_os_error().is_some_and(|code| missing.contains(&code))
+}
+
+#[cfg(target_os = "linux")]
+fn sync_file_range(file: &File, start: u64, length_bytes: u64, flags: libc::c_uint) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+    let number = |value: u64| i64::try_from(value).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput));
+    let (start, length) = (number(start)?, number(length_bytes)?);
+    super::retry::retry(|| {
+        // SAFETY: the call takes numbers only; the descriptor is open for as long as `file` is borrowed.
+        match unsafe { libc::sync_file_range(file.as_raw_fd(), start, length, flags) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    })
+}
 
 pub(super) fn stat_volume(path: &Path) -> io::Result<StatVfs> {
     super::retry::retry(|| rustix::fs::statvfs(path).map_err(io::Error::from))

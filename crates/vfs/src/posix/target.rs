@@ -61,6 +61,8 @@ pub(super) struct Target {
     zeroed_to: u64,
     synced_to: u64,
     bytes_per_sync: u64,
+    /// What is written back is waited for before more is asked for.
+    waits_for_writeback: bool,
     writeback_start: u64,
     limiter: Option<(Arc<dyn RateLimiter>, IoPriority)>,
     pub(super) counters: Arc<IoCounters>,
@@ -83,6 +85,7 @@ impl Target {
             zeroed_to: 0,
             synced_to: size,
             bytes_per_sync: options.bytes_per_sync,
+            waits_for_writeback: options.strict_bytes_per_sync && !options.direct,
             writeback_start: size,
             limiter: None,
             counters,
@@ -110,8 +113,7 @@ impl Target {
         self.limit(data.len());
         self.preallocate(offset + data.len() as u64);
         self.write_all(offset, data)?;
-        self.start_writeback();
-        Ok(())
+        self.start_writeback()
     }
 
     /// Writes bytes at `position`, records of a log as the description of this file says.
@@ -132,8 +134,7 @@ impl Target {
             self.preallocate(self.position + 1);
         }
         self.write_zeros_ahead();
-        self.start_writeback();
-        Ok(())
+        self.start_writeback()
     }
 
     /// Ends the file before an append that a kill could leave as half a record if zeros were behind it.
@@ -258,19 +259,28 @@ impl Target {
         self.physical_end
     }
 
-    /// Starts the write-back of full spans early, so that `sync` has little to do.
-    pub(super) fn start_writeback(&mut self) {
+    /// Starts the write-back of full spans early, so that `sync` has little to do. Where it waits for those before, an
+    /// error is that of their pages: the system tells it once, and no later sync has it again.
+    pub(super) fn start_writeback(&mut self) -> Result<()> {
         if self.bytes_per_sync == 0 || self.position - self.writeback_start < self.bytes_per_sync {
-            return;
+            return Ok(());
         }
         // The last page is left out, because the next append changes it again.
         let page = device::page_bytes();
         let end = self.position - self.position % page;
         if end > self.writeback_start {
-            let length = end - self.writeback_start;
-            timed(IoMetric::RangeSyncNanos, || device::start_writeback(&self.file, self.writeback_start, length));
-            self.writeback_start = end;
+            let start = std::mem::replace(&mut self.writeback_start, end);
+            let ask = || match self.waits_for_writeback {
+                true => device::write_back_in_turn(&self.file, end),
+                false => {
+                    device::start_writeback(&self.file, start, end - start);
+                    Ok(())
+                }
+            };
+            let asked = timed(IoMetric::RangeSyncNanos, ask);
+            asked.map_err(|error| self.error("write back (strict_bytes_per_sync)", error))?;
         }
+        Ok(())
     }
 
     /// Makes written bytes and the size durable. Pages dirtied through a mapping of this file are written as well:

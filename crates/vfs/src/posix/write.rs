@@ -86,8 +86,7 @@ impl PosixWritableFile {
         while let Mode::Mapped(mapped) = &mut self.mode {
             match mapped.store(&mut self.target, data) {
                 Ok(true) => {
-                    self.target.start_writeback();
-                    return Ok(());
+                    return self.target.start_writeback();
                 }
                 Ok(false) if mapped.advance(&mut self.target, data) => {}
                 // No window could be mapped, or its pages not made present: the write call reports the error, if there

@@ -463,6 +463,7 @@ fn copy(core: &DbCore, file: &PreparedFile, inside: &Path) -> Result<()> {
     let options = WritableOptions {
         direct: settings.use_direct_io_for_flush_and_compaction,
         bytes_per_sync: settings.bytes_per_sync,
+        strict_bytes_per_sync: settings.strict_bytes_per_sync,
         temperature: file.temperature,
         ..WritableOptions::for_purpose(WritePurpose::Table)
     };
