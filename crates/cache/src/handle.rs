@@ -1,7 +1,7 @@
 //! Handles: pinned values.
 
 use crate::role::EntryRole;
-use crate::shared::Payload;
+use crate::shared::{Garbage, Payload};
 use crate::slot::{Entry, Slot};
 use std::fmt;
 use std::ops::Deref;
@@ -64,6 +64,24 @@ impl<V> Handle<V> {
     #[must_use]
     pub fn role(&self) -> Option<EntryRole> {
         self.cached_entry().map(|entry| entry.role)
+    }
+
+    /// Removes the entry of this handle's key from the cache, although this handle and others keep it. False when it is
+    /// not there any more, or was never.
+    ///
+    /// ```
+    /// use ferrock_cache::{BlockCache, CacheKey, CacheOptions, EntryRole, Priority};
+    /// let cache = BlockCache::new(CacheOptions { capacity_bytes: 1 << 20, ..Default::default() });
+    /// let key = CacheKey::new((1, 2), 4096);
+    /// let handle = cache.insert(&key, "block", 5, EntryRole::DataBlock, Priority::Low).unwrap();
+    /// assert!(handle.erase() && !handle.erase() && cache.lookup(&key).is_none());
+    /// assert_eq!(*handle, "block");
+    /// ```
+    pub fn erase(&self) -> bool {
+        self.cached_entry().is_some_and(|entry| {
+            let (hash, mut garbage) = (entry.key.hash(), Garbage::new());
+            entry.payload.owner.shard(hash).erase(hash, &entry.key, &mut garbage)
+        })
     }
 
     /// Drops the handle and, if it was the only one, its entry: for blocks that will not be used again.

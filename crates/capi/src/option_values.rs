@@ -328,6 +328,9 @@ settings_options! {
     family.settings.bottommost_file_compaction_delay:
         rocksdb_options_set_bottommost_file_compaction_delay(u32),
         rocksdb_options_get_bottommost_file_compaction_delay(u32);
+    family.settings.uncache_aggressiveness:
+        rocksdb_options_set_uncache_aggressiveness(u32),
+        rocksdb_options_get_uncache_aggressiveness(u32);
     family.settings.read_triggered_compaction_threshold:
         rocksdb_options_set_read_triggered_compaction_threshold(f64),
         rocksdb_options_get_read_triggered_compaction_threshold(f64);
@@ -478,9 +481,6 @@ kept_texts! {
     flag memtable_batch_lookup_optimization:
         rocksdb_options_set_memtable_batch_lookup_optimization(c_uchar),
         rocksdb_options_get_memtable_batch_lookup_optimization(c_uchar);
-    number uncache_aggressiveness:
-        rocksdb_options_set_uncache_aggressiveness(u32),
-        rocksdb_options_get_uncache_aggressiveness(u32);
 }
 
 /// A number of C on its way to and from a text.

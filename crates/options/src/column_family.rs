@@ -416,6 +416,12 @@ option_table! {
         mutable blob_garbage_collection_force_threshold: f64 = 1.0;
         /// Bytes of a blob file that a compaction which collects it reads at a time; 0: each value by itself.
         mutable blob_compaction_readahead_size: u64 = 0;
+        /// Blocks of a table that a compaction or a deletion took out of the tree leave the block cache when nothing
+        /// reads it any more, and do not wait until they are the oldest. They have to be looked for: `n` looks on for
+        /// as long as a share of about `0.99^(n-1)` of them is found, so 1 ends at the first that is not there, 69
+        /// where fewer than half are, and 10,000 looks for all. 0: they go by age. A copy of the file elsewhere, as in
+        /// a checkpoint, has blocks of its own and keeps them.
+        mutable uncache_aggressiveness: u32 = 0;
         /// When new values are put into the `blob_cache` as they are written, before the first read can want them.
         mutable prepopulate_blob_cache: PrepopulateBlobCache = PrepopulateBlobCache::Disable;
         /// Above 0, the filters of plain tables keep the bits of a key in one line of the processor's cache.

@@ -69,7 +69,6 @@ pub const COLUMN_FAMILY_OPTIONS: &[DefaultText] = &[
     ("persist_user_defined_timestamps", "true"),
     ("report_bg_io_stats", "false"),
     ("sample_for_compression", "0"),
-    ("uncache_aggressiveness", "0"),
 ];
 
 /// Options of block-based tables without effect.
@@ -110,7 +109,6 @@ const HINTS: &[&str] = &[
     "sample_for_compression",
     "skip_stats_update_on_db_open",
     "table_cache_numshardbits",
-    "uncache_aggressiveness",
     "unordered_write",
     "use_adaptive_mutex",
     "use_fsync",
@@ -127,7 +125,6 @@ const MUTABLE: &[&str] = &[
     "optimize_manifest_for_recovery",
     "report_bg_io_stats",
     "sample_for_compression",
-    "uncache_aggressiveness",
 ];
 
 /// True for an option of `table` that does not change while the database is open.

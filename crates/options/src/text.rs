@@ -362,9 +362,9 @@ mod tests {
 
     #[test]
     fn hints_are_accepted_and_kept() {
-        let (db, family) = apply("use_fsync=true; log_readahead_size=3; uncache_aggressiveness=1").unwrap();
+        let (db, family) = apply("use_fsync=true; log_readahead_size=3; report_bg_io_stats=1").unwrap();
         assert_eq!(db.passthrough.iter().collect::<Vec<_>>(), [("log_readahead_size", "3"), ("use_fsync", "true")]);
-        assert_eq!(family.passthrough.iter().collect::<Vec<_>>(), [("uncache_aggressiveness", "1")]);
+        assert_eq!(family.passthrough.iter().collect::<Vec<_>>(), [("report_bg_io_stats", "1")]);
     }
 
     #[test]

@@ -247,6 +247,17 @@ impl Table {
         }
     }
 
+    /// Takes blocks of the table out of the block cache, and returns how many: see [`BlockTable::uncache`]. Other kinds
+    /// have none there.
+    pub fn uncache(&self, aggressiveness: u32) -> u64 {
+        match self {
+            Self::Block(table) => table.uncache(aggressiveness),
+            Self::Plain(_) => 0,
+            #[cfg(any(test, feature = "test-kinds"))]
+            Self::Entries(_) => 0,
+        }
+    }
+
     /// Where in the file the first entry at or after `internal_key` lies, or would lie.
     ///
     /// # Errors

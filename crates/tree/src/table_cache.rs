@@ -203,6 +203,11 @@ impl OpenTables {
         Some(slot.table.clone())
     }
 
+    /// The table of a file, if it is open in the bounded cache.
+    pub(crate) fn if_open(&self, number: FileNumber) -> Option<Table> {
+        self.get(number)
+    }
+
     /// Adds a table and returns it, or the one that another thread added first.
     fn insert(&self, number: FileNumber, table: Table) -> Table {
         let bound = self.bound.load();

@@ -52,6 +52,10 @@ pub(super) fn delete_unneeded_files(core: &DbCore) {
     }
     // What is needed is taken before what there is: a file made in between is newer.
     let needed = needed_files(core);
+    for table in core.versions.take_gone_tables(&needed.live_tables) {
+        let blocks = table.uncache(core.files.open_tables());
+        core.events.log().info(|| format!("uncached {blocks} blocks of table {}", table.number()));
+    }
     core.files.remove_unneeded(&needed, &|| flush::keeps_newest_log(core));
 }
 

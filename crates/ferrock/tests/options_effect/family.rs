@@ -103,6 +103,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("preclude_last_level_data_seconds", Elsewhere("tests/placement.rs", "young_entries_stay_above_the_last_level")),
     ("read_triggered_compaction_threshold", Shown(read_triggered_compaction_threshold)),
     ("last_level_temperature", Shown(last_level_temperature)),
+    ("uncache_aggressiveness", Shown(uncache_aggressiveness)),
     ("compression", Shown(compression)),
     ("compression_per_level", Shown(compression_per_level)),
     ("compression_opts", Shown(compression_opts)),
@@ -410,6 +411,28 @@ fn age(name: &str) {
         },
     );
     assert_eq!(compactions, [false, true]);
+}
+
+/// Blocks of tables that are replaced leave the cache. What they are, and when: `tests/uncache.rs`.
+fn uncache_aggressiveness() {
+    let left = differs_with(
+        "uncache_aggressiveness",
+        ["0", "10000"],
+        |setup| setup.with_cache(8 << 20),
+        |setup| {
+            let db = setup.open();
+            (0..2).for_each(|_| flush_range(&db, 0..1000));
+            let read = || (0..1000).for_each(|number| assert!(db.get(key(number).as_bytes()).unwrap().is_some()));
+            read();
+            let full = number(&db, "block-cache-usage");
+            force_compaction(&db);
+            db.wait_for_background_work().unwrap();
+            let left = number(&db, "block-cache-usage");
+            read();
+            left * 2 > full
+        },
+    );
+    assert_eq!(left, [true, false]);
 }
 
 /// Reads of deleted keys have the table with the deletions compacted, the next time that the tree is looked at.

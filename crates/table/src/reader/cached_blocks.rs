@@ -134,6 +134,11 @@ impl CachedBlocks {
         self.find_mapped(handle, role).or_else(|| self.cache.as_ref()?.peek(&self.key(handle)))
     }
 
+    /// Removes a block from the cache; false when it is not there. Holders keep it, and nothing is counted.
+    pub(crate) fn erase(&self, handle: BlockHandle) -> bool {
+        self.cache.as_ref().is_some_and(|cache| cache.erase(&self.key(handle)))
+    }
+
     /// Puts a block that was read into the cache, where that is wanted.
     pub(crate) fn keep(
         &self,

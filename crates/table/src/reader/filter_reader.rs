@@ -12,6 +12,7 @@ use super::meta_source::{MetaSource, Partitions};
 use super::placement::Placement;
 use super::read_options::TableReadOptions;
 use super::resident::{LoadedBlocks, NeededBlock, Resident};
+use super::uncache::{Uncaching, Yield, visit_handles};
 use crate::adaptive::FilterMissRate;
 use crate::blocks::{BlockGuard, BlockRole};
 use ferrock_base::Result;
@@ -198,6 +199,27 @@ impl FilterReader {
         match &self.blocks {
             Blocks::Full(_) => None,
             Blocks::Partitioned { partitions, .. } => Some(partitions),
+        }
+    }
+
+    /// Takes the blocks of the filter out of the cache: see [`uncache`](super::uncache).
+    pub(super) fn uncache(&self, uncaching: &mut Uncaching<'_>) {
+        match &self.blocks {
+            Blocks::Full(source) => source.uncache(uncaching),
+            Blocks::Partitioned { top, partitions } => {
+                partitions.uncache_pinned(uncaching);
+                let are_kept = matches!(partitions, Partitions::Kept(_));
+                if let Some(block) = top.peek(uncaching.loader).filter(|_| !are_kept) {
+                    let mut of_partitions = Yield::new(uncaching.aggressiveness);
+                    visit_handles(&block, |handle| {
+                        if handle.size > 0 && !partitions.holds(handle) {
+                            of_partitions.note(uncaching.erase(handle));
+                        }
+                        of_partitions.goes_on()
+                    });
+                }
+                top.uncache(uncaching);
+            }
         }
     }
 

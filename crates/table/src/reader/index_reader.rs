@@ -4,6 +4,7 @@ use super::block_loader::BlockLoader;
 use super::meta_source::{MetaSource, Partitions};
 use super::placement::Placement;
 use super::read_options::TableReadOptions;
+use super::uncache::{Uncaching, Yield, visit_handles};
 use crate::blocks::{BlockRole, CachedBlock};
 use crate::partition_boundary::PartitionBoundary;
 use ferrock_base::Result;
@@ -81,6 +82,32 @@ impl IndexReader {
     #[inline]
     pub(crate) fn knows_gaps(&self) -> bool {
         self.knows_gaps
+    }
+
+    /// Takes the data blocks that the index names, and then its own blocks, out of the cache: see
+    /// [`uncache`](super::uncache).
+    pub(super) fn uncache(&self, uncaching: &mut Uncaching<'_>) {
+        let (mut of_data, mut of_partitions) =
+            (Yield::new(uncaching.aggressiveness), Yield::new(uncaching.aggressiveness));
+        match (self.root.peek(uncaching.loader), &self.partitions) {
+            (Some(root), None) => uncaching.erase_named_by(&root, &mut of_data),
+            (Some(root), Some(partitions)) => visit_handles(&root, |handle| {
+                let partition = partitions.peek(uncaching.loader, handle);
+                if let Some(partition) = &partition {
+                    uncaching.erase_named_by(partition, &mut of_data);
+                }
+                drop(partition);
+                if !partitions.holds(handle) {
+                    of_partitions.note(uncaching.erase(handle));
+                }
+                of_partitions.goes_on()
+            }),
+            (None, _) => {}
+        }
+        if let Some(partitions) = &self.partitions {
+            partitions.uncache_pinned(uncaching);
+        }
+        self.root.uncache(uncaching);
     }
 
     #[inline]

@@ -5,6 +5,7 @@ use super::index_position::IndexPosition;
 use super::index_reader::handles;
 use super::properties_block::{global_sequence_place, read_properties_block};
 use super::readahead::Readahead;
+use super::uncache::Uncaching;
 use super::{BlockTable, TableReadOptions};
 use crate::blocks::BlockRole;
 use ferrock_base::{Result, SeekTarget};
@@ -151,6 +152,21 @@ impl BlockTable {
             let block = loader.load_by(handle, BlockRole::Data, &options, read)?;
             Ok(!loader.cache().was_refused(&block))
         })
+    }
+
+    /// Takes blocks of the table out of the block cache, and returns how many. `aggressiveness`: 0 takes none, 1 ends
+    /// at the first that is not there, 10,000 and more asks for all; see the option `uncache_aggressiveness`.
+    pub fn uncache(&self, aggressiveness: u32) -> u64 {
+        let loader = self.loader();
+        if aggressiveness == 0 || !loader.cache().is_there() {
+            return 0;
+        }
+        let mut uncaching = Uncaching { loader, aggressiveness, removed: 0 };
+        if let Some(filter) = self.blocks.filter() {
+            filter.uncache(&mut uncaching);
+        }
+        self.blocks.resident_index().index.uncache(&mut uncaching);
+        uncaching.removed
     }
 
     fn verify_meta_blocks(&self, activity: IoActivity) -> Result<()> {

@@ -5,6 +5,7 @@ use super::late_index::LateIndex;
 use super::placement::{Placement, Residence};
 use super::read_options::TableReadOptions;
 use super::resident::{LoadedBlocks, NeededBlock, Resident};
+use super::uncache::Uncaching;
 use crate::blocks::{BlockGuard, BlockRef, BlockRole, CachedBlock};
 use ferrock_base::{Error, Result};
 use ferrock_format::handle::BlockHandle;
@@ -96,6 +97,28 @@ impl MetaSource {
             Self::Kept(_) | Self::Late(_) | Self::Pinned(_) => None,
             Self::InCache(handle, role) => {
                 loader.cache().peek(*handle, *role).is_none().then_some(NeededBlock { handle: *handle, role: *role })
+            }
+        }
+    }
+
+    /// The block, if it is in memory and decoded, for a caller that works without it; nothing is counted.
+    pub(super) fn peek<'a>(&'a self, loader: &BlockLoader) -> Option<BlockGuard<'a>> {
+        match self {
+            Self::Kept(block) | Self::Pinned(block) => Some(BlockGuard::Borrowed(block)),
+            Self::Late(index) => index.decoded().map(BlockGuard::Borrowed),
+            Self::InCache(handle, role) => loader.cache().peek(*handle, *role).map(BlockGuard::Held),
+        }
+    }
+
+    /// Takes the block out of the cache, if it is there.
+    pub(super) fn uncache(&self, uncaching: &mut Uncaching<'_>) {
+        match self {
+            Self::Kept(_) | Self::Late(_) => {}
+            Self::InCache(handle, _) => {
+                uncaching.erase(*handle);
+            }
+            Self::Pinned(block) => {
+                uncaching.count(block.erase());
             }
         }
     }
@@ -207,6 +230,11 @@ impl Partitions {
             .or_else(|| loader.cache().peek(handle, BlockRole::Index).map(BlockGuard::Held))
     }
 
+    /// True for a partition that the reader keeps or holds.
+    pub(super) fn holds(&self, handle: BlockHandle) -> bool {
+        self.held(handle).is_some()
+    }
+
     fn held(&self, handle: BlockHandle) -> Option<&BlockRef> {
         match self {
             Self::Kept(slots) => Self::kept(slots, handle)?.get(),
@@ -252,6 +280,15 @@ impl Partitions {
         match self {
             Self::Kept(slots) => Self::kept(slots, handle),
             Self::InCache | Self::Pinned(_) => None,
+        }
+    }
+
+    /// Takes the partitions that the reader holds there out of the cache.
+    pub(super) fn uncache_pinned(&self, uncaching: &mut Uncaching<'_>) {
+        if let Self::Pinned(held) = self {
+            for (_, block) in held {
+                uncaching.count(block.erase());
+            }
         }
     }
 

@@ -48,6 +48,7 @@ mod side_blocks;
 mod statistics;
 mod table_blocks;
 mod table_file;
+mod uncache;
 mod window;
 
 pub use block_histogram::DataBlockHistogram;

@@ -4,7 +4,7 @@ use super::families::dropped;
 use super::family::Family;
 use super::manifest_writer::ManifestWriter;
 use super::snapshot_records::snapshot_records;
-use super::{Manifest, VersionSet, current, number_group};
+use super::{GoneTable, Manifest, VersionSet, current, number_group};
 use crate::version::{Version, VersionBuilder};
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::file_name;
@@ -48,6 +48,7 @@ impl VersionSet {
         }
         let mut manifest = self.manifest.lock();
         let versions = self.build_versions(&edits, added_family.as_ref())?;
+        let gone = self.tables_that_go(&edits);
         let last_sequence = self.complete_edits(&mut edits);
         if let Err(error) = self.write(&mut manifest, &mut edits) {
             manifest.writer = None;
@@ -61,7 +62,7 @@ impl VersionSet {
         }
         // Not before the record is durable: a later record must not vouch for sequence numbers that this one lost.
         self.advance_last_sequence(last_sequence);
-        self.install(&edits, versions, added_family);
+        self.install(&edits, versions, added_family, gone);
         Ok(())
     }
 
@@ -192,8 +193,10 @@ impl VersionSet {
         edits: &[VersionEdit],
         mut versions: BTreeMap<u32, Arc<Version>>,
         mut added_family: Option<Family>,
+        gone: Vec<GoneTable>,
     ) {
         let mut state = self.state.lock();
+        state.gone_tables.extend(gone);
         for edit in edits {
             state.apply_scalars(edit);
             let id = edit.column_family;

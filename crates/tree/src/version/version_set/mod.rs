@@ -21,6 +21,7 @@ mod current;
 mod families;
 mod family;
 mod followed;
+mod gone_tables;
 mod log_and_apply;
 mod manifest_reader;
 mod manifest_writer;
@@ -36,6 +37,7 @@ pub use best_efforts::{BestEfforts, has_manifest, list_recoverable_families};
 pub use copying::ManifestToCopy;
 pub use family::{FamilyToOpen, FamilyView};
 pub use followed::FollowedManifest;
+pub use gone_tables::GoneTable;
 pub use manifest_reader::ManifestReader;
 pub use read_back::ReadBack;
 pub use recover::list_column_families;
@@ -97,6 +99,8 @@ struct State {
     /// Every version that a reader may still hold, with its family.
     versions: Vec<(u32, Weak<Version>)>,
     observer: Option<Arc<dyn ReleaseObserver>>,
+    /// Not [taken](VersionSet::take_gone_tables) yet.
+    gone_tables: Vec<GoneTable>,
     /// A write failed since the last new MANIFEST: a crash may leave its records or not.
     is_uncertain: bool,
     /// Tables and blob files of changes whose write failed.

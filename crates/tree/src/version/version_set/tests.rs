@@ -482,3 +482,39 @@ fn the_last_drop_of_a_version_tells_its_observer() {
     version_set.log_and_apply(vec![adding(0, new_file(&version_set, 0, "c..d", 1))]).unwrap();
     assert_eq!(count(), 2, "only the set held the second");
 }
+
+/// What is moved stays, what a reader holds waits, and where the option is 0 nothing is noted.
+#[test]
+fn tables_that_leave_the_tree_are_noted_for_the_cache() {
+    let with = |uncache_aggressiveness| {
+        let mut options = ColumnFamilyOptions::default();
+        options.uncache_aggressiveness = uncache_aggressiveness;
+        Arc::new(options)
+    };
+    let version_set = open(&new_database(), &["default"]).unwrap();
+    let files: Vec<NewFile> =
+        (0..4).map(|number| new_file(&version_set, 1, &format!("{number}a..{number}z"), 5 + number)).collect();
+    version_set.log_and_apply(vec![VersionEdit { new_files: files.clone(), ..VersionEdit::default() }]).unwrap();
+    let delete = |file: &NewFile| {
+        let mut edit = VersionEdit::default();
+        edit.delete_file(1, file.number);
+        edit
+    };
+    let take = || {
+        let free = version_set.take_gone_tables(&version_set.live_files().tables);
+        free.iter().map(GoneTable::number).collect::<Vec<_>>()
+    };
+    version_set.log_and_apply(vec![delete(&files[0])]).unwrap();
+    assert_eq!(take(), [], "the option is 0");
+    version_set.set_options(0, with(7)).unwrap();
+    let reader = version_set.current(0).unwrap();
+    let moved = VersionEdit { new_files: vec![NewFile { level: 2, ..files[1].clone() }], ..delete(&files[1]) };
+    version_set.log_and_apply(vec![moved, delete(&files[2])]).unwrap();
+    assert_eq!(take(), [], "a reader holds it");
+    drop(reader);
+    assert_eq!(take(), [files[2].number], "and not the one that was moved");
+    assert_eq!(take(), [], "once");
+    version_set.set_options(0, with(0)).unwrap();
+    version_set.log_and_apply(vec![delete(&files[3])]).unwrap();
+    assert_eq!(take(), []);
+}
