@@ -56,6 +56,10 @@ pub trait TablePropertiesCollector: Send {
     /// A data block of so many bytes, not compressed, is complete. Plain tables have none.
     fn add_block(&mut self, _uncompressed_bytes: u64) {}
 
+    /// The block that was just completed was drawn by `sample_for_compression`: it would be so many bytes, compressed
+    /// by a fast codec and by a slow one. Most blocks are not drawn.
+    fn add_sample(&mut self, _fast_bytes: u64, _slow_bytes: u64) {}
+
     /// The table is complete; what is put into `properties` is stored in it.
     ///
     /// # Errors

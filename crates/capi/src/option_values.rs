@@ -328,6 +328,9 @@ settings_options! {
     family.settings.bottommost_file_compaction_delay:
         rocksdb_options_set_bottommost_file_compaction_delay(u32),
         rocksdb_options_get_bottommost_file_compaction_delay(u32);
+    family.settings.sample_for_compression:
+        rocksdb_options_set_sample_for_compression(u64),
+        rocksdb_options_get_sample_for_compression(u64);
     family.settings.uncache_aggressiveness:
         rocksdb_options_set_uncache_aggressiveness(u32),
         rocksdb_options_get_uncache_aggressiveness(u32);
@@ -475,6 +478,9 @@ kept_texts! {
     number sample_for_compression:
         rocksdb_options_set_sample_for_compression(u64),
         rocksdb_options_get_sample_for_compression(u64);
+    number memtable_protection_bytes_per_key:
+        rocksdb_options_set_memtable_protection_bytes_per_key(u32),
+        rocksdb_options_get_memtable_protection_bytes_per_key(u32);
     flag persist_user_defined_timestamps:
         rocksdb_options_set_persist_user_defined_timestamps(c_uchar),
         rocksdb_options_get_persist_user_defined_timestamps(c_uchar);

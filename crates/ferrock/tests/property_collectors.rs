@@ -39,6 +39,7 @@ struct Counter {
     bytes: u64,
     blocks: u64,
     block_bytes: u64,
+    samples: u64,
     newest: u64,
     last: Vec<u8>,
     last_size: u64,
@@ -58,6 +59,7 @@ impl TablePropertiesCollectorFactory for Factory {
                 bytes: 0,
                 blocks: 0,
                 block_bytes: 0,
+                samples: 0,
                 newest: 0,
                 last: Vec::new(),
                 last_size: 0,
@@ -96,8 +98,13 @@ impl TablePropertiesCollector for Counter {
         self.blocks += 1;
         self.block_bytes += uncompressed_bytes;
     }
+    fn add_sample(&mut self, fast_bytes: u64, slow_bytes: u64) {
+        assert!(fast_bytes > 0 && slow_bytes > 0 && slow_bytes <= self.block_bytes);
+        self.samples += 1;
+    }
     fn finish(&mut self, properties: &mut UserCollectedProperties) -> Result<()> {
-        let numbers = [&self.kinds[..], &[self.bytes, self.blocks, self.block_bytes, self.newest]].concat();
+        let numbers =
+            [&self.kinds[..], &[self.bytes, self.blocks, self.block_bytes, self.newest, self.samples]].concat();
         let text = numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
         properties.insert(self.name.as_bytes().to_vec(), text.into_bytes());
         match self.habit {
@@ -137,6 +144,11 @@ fn settle(db: &Db) {
     db.wait_for_background_work().unwrap();
 }
 
+/// All blocks are drawn, or none.
+fn sample_for_compression(seed: u64) -> u64 {
+    seed % 2
+}
+
 /// Random histories: each table says of its own entries what its other properties say, whoever wrote it.
 #[test]
 fn collectors_see_what_is_in_a_table() {
@@ -145,6 +157,7 @@ fn collectors_see_what_is_in_a_table() {
         let mut options = ColumnFamilyOptions::default();
         options.table_properties_collector_factories = vec![factory("test.counter", Habit::Counts)];
         options.compression = ferrock::options::CompressionType::NoCompression;
+        options.sample_for_compression = sample_for_compression(seed);
         let is_plain = seed % 3 == 1;
         if is_plain {
             options.table_factory = TableFactory::Plain(Arc::new(PlainTableOptions::default()));
@@ -187,6 +200,7 @@ fn collectors_see_what_is_in_a_table() {
             let data_size = if is_plain { 0 } else { properties.data_size };
             let blocks = if is_plain { 0 } else { properties.num_data_blocks };
             assert_eq!((seen[7], seen[8] + 5 * seen[7]), (blocks, data_size), "seed {seed}");
+            assert_eq!(seen[10], blocks * sample_for_compression(seed), "seed {seed}");
             let names = if is_plain { "" } else { "[test.counter]" };
             assert_eq!(properties.property_collectors_names, names);
         }

@@ -389,6 +389,11 @@ option_table! {
         mutable bottommost_compression: BottommostCompression = BottommostCompression(None);
         /// Levels and dictionaries of `bottommost_compression`, when `enabled`.
         mutable bottommost_compression_opts: CompressionSettings = CompressionSettings::default();
+        /// About one in so many data blocks is also compressed by a fast codec (LZ4) and by a slow one (Zstandard), and
+        /// the properties of the table estimate from them how large its data would be with each
+        /// (`fast_compression_estimated_data_size`, `slow_compression_estimated_data_size`). What is stored is the
+        /// same. 1: all blocks; 0: none.
+        mutable sample_for_compression: u64 = 0;
         /// Values of at least `min_blob_size` bytes are written to blob files, and tables refer to them: compactions
         /// then copy references instead of values.
         mutable enable_blob_files: bool = false;

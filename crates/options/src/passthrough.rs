@@ -68,7 +68,6 @@ pub const COLUMN_FAMILY_OPTIONS: &[DefaultText] = &[
     ("memtable_batch_lookup_optimization", "false"),
     ("persist_user_defined_timestamps", "true"),
     ("report_bg_io_stats", "false"),
-    ("sample_for_compression", "0"),
 ];
 
 /// Options of block-based tables without effect.
@@ -106,7 +105,6 @@ const HINTS: &[&str] = &[
     "recycle_log_file_num",
     "report_bg_io_stats",
     "reuse_manifest_on_open",
-    "sample_for_compression",
     "skip_stats_update_on_db_open",
     "table_cache_numshardbits",
     "unordered_write",
@@ -124,7 +122,6 @@ const MUTABLE: &[&str] = &[
     "fast_sst_open",
     "optimize_manifest_for_recovery",
     "report_bg_io_stats",
-    "sample_for_compression",
 ];
 
 /// True for an option of `table` that does not change while the database is open.

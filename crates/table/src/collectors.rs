@@ -116,6 +116,11 @@ impl Collectors {
         self.collectors.iter_mut().for_each(|each| each.collector.add_block(uncompressed_bytes));
     }
 
+    /// The block that was just completed would be so many bytes, compressed fast or slowly.
+    pub(crate) fn add_sample(&mut self, fast_bytes: u64, slow_bytes: u64) {
+        self.collectors.iter_mut().for_each(|each| each.collector.add_sample(fast_bytes, slow_bytes));
+    }
+
     /// Asks the rules: there were so many bytes of data blocks at the last entry.
     pub(crate) fn judge_deletions(&mut self, properties: &TableProperties, size_bytes: u64) {
         let (entries, deletions) = (properties.num_entries, properties.num_point_deletions());

@@ -347,6 +347,7 @@ impl SstFileWriter {
         params.prefix_extractor.clone_from(&options.prefix_extractor);
         params.filter_policy = options.filter_policy;
         params.deletion_rules.clone_from(&options.compact_on_deletion.0);
+        params.sample_for_compression = options.sample_for_compression;
         params.collectors.factories.clone_from(&options.table_properties_collector_factories);
         let (id, name) = match &self.family {
             Some((id, name)) => (u64::from(*id), to_bytes(name).into_owned()),

@@ -105,6 +105,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("last_level_temperature", Shown(last_level_temperature)),
     ("uncache_aggressiveness", Shown(uncache_aggressiveness)),
     ("compression", Shown(compression)),
+    ("sample_for_compression", Shown(sample_for_compression)),
     ("compression_per_level", Shown(compression_per_level)),
     ("compression_opts", Shown(compression_opts)),
     ("bottommost_compression", Shown(bottommost_compression)),
@@ -411,6 +412,17 @@ fn age(name: &str) {
         },
     );
     assert_eq!(compactions, [false, true]);
+}
+
+/// Estimates in the properties, which are right where the table is compressed as they assume.
+fn sample_for_compression() {
+    let [without, with] = differs("sample_for_compression", ["0", "1"], |setup| {
+        let properties = flushed_properties(&setup);
+        (properties.fast_compression_estimated_data_size, properties.slow_compression_estimated_data_size)
+    });
+    assert_eq!(without, (0, 0));
+    let data_size = |codec: &str| flushed_properties(&Setup::new().set("compression", codec)).data_size;
+    assert_eq!(with, (data_size("kLZ4Compression"), data_size("kZSTD")));
 }
 
 /// Blocks of tables that are replaced leave the cache. What they are, and when: `tests/uncache.rs`.

@@ -24,6 +24,7 @@ mod parallel;
 mod params;
 mod partition_cut;
 mod row_bounds;
+mod sampling;
 mod sink;
 mod strings;
 mod totals;
@@ -43,6 +44,7 @@ use ferrock_format::block::BlockBuilder;
 use ferrock_format::handle::BlockHandle;
 use ferrock_vfs::WritableFile;
 use parallel::{FIRST_SHARED_BLOCK, Pipeline, is_time_to_ask};
+use sampling::Sampler;
 use sink::{BlockSink, Growth, SinkSize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -129,10 +131,11 @@ impl BlockTableBuilder {
         let buffered = BufferedBlocks::new(&params);
         let data_block = data_block_builder(&params);
         let cut = BlockCut::new(&params);
+        let collectors = Collectors::new(&params.deletion_rules, &params.collectors);
         Ok(Self {
             copying: Copying::new(&params, &cut),
             cut,
-            totals: TableTotals::new(Collectors::new(&params.deletion_rules, &params.collectors)),
+            totals: TableTotals::new(collectors, Sampler::new(&params)),
             own_properties: BTreeMap::new(),
             path,
             base_context,
@@ -321,7 +324,7 @@ impl BlockTableBuilder {
         let block = self.data_block.finish();
         let last = &self.last_key;
         let end = self.cut.block_end(next.is_none());
-        self.totals.end_block(block.len());
+        self.totals.end_block(block);
         let payload = self.copying.as_mut().and_then(|copying| copying.find(block));
         match (&mut self.stage, &mut self.buffered) {
             (Stage::Alone(sink), Some(buffered)) => {

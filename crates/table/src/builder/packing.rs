@@ -12,7 +12,7 @@ use ferrock_statistics::{Histogram, MeasureTimer, Statistics, Ticker};
 use std::sync::Arc;
 
 /// A block of this size or more is never compressed: not every reader takes the result.
-const MAX_COMPRESSED_BLOCK: usize = i32::MAX as usize;
+pub(super) const MAX_COMPRESSED_BLOCK: usize = i32::MAX as usize;
 
 /// How a block was stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -78,6 +78,8 @@ pub struct TableBuilderParams {
     pub deletion_rules: Vec<DeletionRule>,
     /// Collectors of properties.
     pub collectors: CollectorSet,
+    /// One in so many data blocks is compressed for an estimate of what codecs would make of the table; 0: none is.
+    pub sample_for_compression: u64,
     /// Blocks of the tables that the entries come from: the payload of one that comes out again is copied.
     pub stored_blocks: Option<Arc<StoredBlocks>>,
 }
@@ -116,6 +118,7 @@ impl TableBuilderParams {
             charging: None,
             deletion_rules: Vec::new(),
             collectors: CollectorSet::default(),
+            sample_for_compression: 0,
             stored_blocks: None,
         }
     }

@@ -1,5 +1,6 @@
 //! What is counted of a table while it is written, for its properties.
 
+use super::sampling::Sampler;
 use crate::collectors::{Collectors, FailedCollector};
 use ferrock_base::internal_key::trailer;
 use ferrock_base::types::ValueType;
@@ -15,10 +16,12 @@ pub(super) struct TableTotals {
     ended_entries: u64,
     max_block_entries: u64,
     collectors: Collectors,
+    /// Where blocks are drawn for estimates.
+    sampler: Option<Sampler>,
 }
 
 impl TableTotals {
-    pub(super) fn new(collectors: Collectors) -> Self {
+    pub(super) fn new(collectors: Collectors, sampler: Option<Sampler>) -> Self {
         Self {
             properties: TableProperties::for_new_table(),
             smallest_sequence: u64::MAX,
@@ -26,6 +29,7 @@ impl TableTotals {
             ended_entries: 0,
             max_block_entries: 0,
             collectors,
+            sampler,
         }
     }
 
@@ -62,14 +66,18 @@ impl TableTotals {
         self.largest_sequence = self.largest_sequence.max(sequence);
     }
 
-    /// Counts a data block of so many bytes, which has the entries since the last one.
-    pub(super) fn end_block(&mut self, bytes: usize) {
+    /// Counts a data block, which has the entries since the last one.
+    pub(super) fn end_block(&mut self, block: &[u8]) {
+        let bytes = block.len() as u64;
         let entries = self.properties.num_entries - self.properties.num_range_deletions;
         self.max_block_entries = self.max_block_entries.max(entries - self.ended_entries);
         self.ended_entries = entries;
         self.properties.num_data_blocks += 1;
-        self.properties.uncompressed_data_size += bytes as u64;
-        self.collectors.add_block(bytes as u64);
+        self.properties.uncompressed_data_size += bytes;
+        self.collectors.add_block(bytes);
+        if let Some(sample) = self.sampler.as_mut().and_then(|sampler| sampler.add(block)) {
+            self.collectors.add_sample(sample.fast, sample.slow);
+        }
     }
 
     /// True when a program's collectors look at the entries.
@@ -82,8 +90,11 @@ impl TableTotals {
         self.collectors.judge_deletions(&self.properties, size_bytes);
     }
 
-    /// Adds what collectors have collected to the properties.
+    /// Adds what collectors have collected, and what was estimated, to the properties.
     pub(super) fn finish_collectors(&mut self) {
+        if let Some(sampler) = &self.sampler {
+            sampler.describe_in(&mut self.properties);
+        }
         self.properties.property_collectors_names = self.collectors.names().to_owned();
         self.collectors.finish(&mut self.properties);
     }

@@ -309,6 +309,7 @@ impl<'a> TableOutput<'a> {
         params.bloom_locality = options.bloom_locality;
         params.stored_blocks.clone_from(&plan.stored_blocks);
         params.deletion_rules.clone_from(&options.compact_on_deletion.0);
+        params.sample_for_compression = options.sample_for_compression;
         params.collectors.factories.clone_from(&options.table_properties_collector_factories);
         params.collectors.context = Some(CollectorContext {
             column_family_id: family.id,

@@ -133,6 +133,7 @@ fn drawn(numbers: &mut Random) -> TableBuilderParams {
         let policies = [FilterPolicy::bloom(10.0), FilterPolicy::ribbon(10.0, -1)];
         params.filter_policy = policies[numbers.below(2) as usize];
     }
+    params.sample_for_compression = [0, 1, 5][numbers.below(3) as usize];
     params
 }
 
