@@ -27,6 +27,9 @@ pub struct CollectorContext {
     pub level_at_creation: usize,
     /// Levels of the family.
     pub num_levels: usize,
+    /// Entries with numbers up to this one are old enough for the last level; `None` where the family does not place
+    /// entries by their age (`preclude_last_level_data_seconds`), and of tables outside of a database.
+    pub last_level_through: Option<SequenceNumber>,
 }
 
 /// An entry as it goes into a table.

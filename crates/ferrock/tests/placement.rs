@@ -115,6 +115,62 @@ fn young_entries_stay_above_the_last_level() {
     }
 }
 
+/// How many old entries the tables say they have, by level.
+fn old_entries(db: &Db) -> Vec<(usize, Option<u64>)> {
+    let mut told = Vec::new();
+    for file in db.live_files() {
+        let collected = &db.table_properties(&file).unwrap().user_collected;
+        let number = collected.get(&b"rocksdb.eligible.last.level.entries"[..]);
+        told.push((file.level, number.map(|text| String::from_utf8(text.clone()).unwrap().parse().unwrap())));
+    }
+    told.sort_unstable();
+    told
+}
+
+/// Entries that became old in the memtable are on their way to the last level as soon as they are flushed, the young
+/// ones beside them stop above it, and then nothing more happens.
+#[test]
+fn a_table_of_old_entries_goes_down_although_no_level_is_full() {
+    const TIERING: &str = "preclude_last_level_data_seconds=1000;level0_file_num_compaction_trigger=10";
+    for style in STYLES {
+        let write_old_and_young = |db: &Db, rig: &Rig, model: &mut Contents| {
+            let mut put = |number: u64| {
+                db.put(&common::key(number), &[b'v'; 100]).unwrap();
+                model.insert(common::key(number), vec![b'v'; 100]);
+            };
+            (0..40).for_each(&mut put);
+            rig.clock.advance(Duration::from_secs(2000));
+            (40..45).for_each(&mut put);
+            db.flush().unwrap();
+            db.wait_for_background_work().unwrap();
+        };
+        let levels_of =
+            |db: &Db| levels(db).into_iter().map(|(level, (entries, _))| (level, entries)).collect::<Vec<_>>();
+        for (share, stays) in [("0", None), ("0.95", Some(40)), ("1.1", Some(40))] {
+            let rig = rig(style);
+            let db = rig.try_open(&format!("{TIERING};compact_for_tiering={share}")).unwrap();
+            write_old_and_young(&db, &rig, &mut Contents::new());
+            assert_eq!(old_entries(&db), [(0, stays)], "{style} {share}");
+        }
+        let (rig, mut model) = (rig(style), Contents::new());
+        let db = rig.try_open(TIERING).unwrap();
+        let family = db.default_column_family().unwrap();
+        // It counts for the tables that are written from then on.
+        db.set_options_cf(&family, &[("compact_for_tiering", "0.5")]).unwrap();
+        write_old_and_young(&db, &rig, &mut model);
+        assert_eq!(levels_of(&db), [(5, 5), (6, 40)], "{style}");
+        assert_eq!(old_entries(&db), [(5, None), (6, None)], "{style}");
+        check(&db, &ReadOptions::default(), &model, &|| style.to_owned());
+        // What a snapshot may want stays, and is no reason for a compaction.
+        let snapshot = db.snapshot();
+        write_old_and_young(&db, &rig, &mut model);
+        assert_eq!(levels_of(&db), [(0, 45), (5, 5), (6, 40)], "{style}");
+        assert_eq!(old_entries(&db)[0], (0, None), "{style}");
+        check(&db, &ReadOptions::default(), &model, &|| style.to_owned());
+        drop(snapshot);
+    }
+}
+
 /// Levels far beyond their targets, and runs that would be merged again and again: what stays for its age is left
 /// alone, stops no writer, and goes down by itself when it is old.
 #[test]
@@ -191,6 +247,7 @@ fn draw(random: &mut Random) -> String {
         ]),
         pick(&["", "paranoid_file_checks=true"]),
         pick(&["", "max_open_files=10"]),
+        pick(&["", "compact_for_tiering=0.3", "compact_for_tiering=0.000001"]),
     ]
     .into_iter()
     .filter(|option| !option.is_empty())

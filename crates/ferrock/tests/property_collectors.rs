@@ -220,8 +220,12 @@ fn a_factory_is_told_which_table_it_is() {
     db.compact_range(None, None).unwrap();
     db.put_cf(&other, b"a", b"1", &WriteOptions::default()).unwrap();
     db.flush_cf(&other, &FlushOptions::default()).unwrap();
-    let context =
-        |column_family_id, level_at_creation| CollectorContext { column_family_id, level_at_creation, num_levels: 4 };
+    let context = |column_family_id, level_at_creation| CollectorContext {
+        column_family_id,
+        level_at_creation,
+        num_levels: 4,
+        last_level_through: None,
+    };
     let told = told.contexts.lock().unwrap().clone();
     assert_eq!(told, [context(0, 0), context(0, 0), context(0, 3), context(1, 0)]);
 }

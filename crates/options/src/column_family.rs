@@ -376,6 +376,11 @@ option_table! {
         /// instead: see the chapter on compaction. The times of entries are kept as with
         /// `preserve_internal_time_seconds`. 0: all entries go to the last level.
         mutable preclude_last_level_data_seconds: u64 = 0;
+        /// With `preclude_last_level_data_seconds`: a table of another level of which at least this share of the
+        /// entries is old enough for the last level when it is written is compacted downwards soon, although no level
+        /// is full. In place of RocksDB's `CompactForTieringCollector`, whose `compaction_trigger_ratio` it is: 0 or
+        /// less is off, and above 1 tables only tell how many there are (`rocksdb.eligible.last.level.entries`).
+        own_mutable compact_for_tiering: f64 = 0.0;
         /// That of tables which compactions write into the last level; `kUnknown`: `default_write_temperature`. Has no
         /// effect with FIFO compaction.
         mutable last_level_temperature: Temperature = Temperature::Unknown;

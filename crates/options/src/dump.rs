@@ -83,7 +83,9 @@ fn collectors(options: &ColumnFamilyOptions) -> Vec<String> {
     let given = options.table_properties_collector_factories.iter().map(|factory| factory.name().to_owned());
     let rules = &options.compact_on_deletion;
     let rules = (*rules != CompactOnDeletion::default()).then(|| rules.0.iter().map(rule));
-    given.chain(rules.into_iter().flatten()).collect()
+    let ratio = options.compact_for_tiering;
+    let tiering = (ratio > 0.0).then(|| format!("CompactForTieringCollector, compaction trigger ratio:{ratio}"));
+    given.chain(rules.into_iter().flatten()).chain(tiering).collect()
 }
 
 /// What a LOG says of a family when it is opened or created.
@@ -238,6 +240,9 @@ mod tests {
         options.compact_on_deletion = CompactOnDeletion(vec![rule(0.5), rule(0.0)]);
         let one = "CompactOnDeletionCollector (Sliding window size = 5 Deletion trigger = 10 Deletion ratio = ";
         assert_eq!(line(&options), format!("Options.table_properties_collectors: {one}0.5); {one}0)"));
+        options.compact_for_tiering = 0.25;
+        let tiering = "CompactForTieringCollector, compaction trigger ratio:0.25";
+        assert_eq!(line(&options), format!("Options.table_properties_collectors: {one}0.5); {one}0); {tiering}"));
     }
 
     /// Lines of the LOG of RocksDB 11.8.1 for a database with default options.

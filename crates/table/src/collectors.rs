@@ -1,7 +1,8 @@
-//! What watches the entries of a table while it is written: rules about deletions, and collectors of a program.
+//! What watches the entries of a table while it is written: rules about deletions and old entries, and collectors of a
+//! program.
 //!
 //! ```text
-//! add        each deletion -> the windows of the rules;  each entry -> the collectors
+//! add        each deletion -> the windows of the rules;  each entry -> the count of old ones, the collectors
 //! finish     properties of the collectors;  whether any of all wants the table to be compacted
 //! ```
 //!
@@ -10,6 +11,7 @@
 //! comparison.
 
 use crate::deletion_window::DeletionWindow;
+use crate::old_entries::OldEntries;
 use crate::options::DeletionRule;
 use ferrock_base::internal_key::{sequence, user_key};
 use ferrock_base::table_properties_collector::{
@@ -51,6 +53,7 @@ struct Collector {
 #[derive(Debug)]
 pub(crate) struct Collectors {
     windows: Vec<DeletionWindow>,
+    old_entries: Option<OldEntries>,
     collectors: Vec<Collector>,
     failed: Vec<FailedCollector>,
     /// As the table says which collectors it was written with.
@@ -64,7 +67,8 @@ impl Collectors {
         !self.collectors.is_empty()
     }
 
-    pub(crate) fn new(rules: &[DeletionRule], set: &CollectorSet) -> Self {
+    /// `least_old_share`: of old entries, from which on the table asks for a compaction.
+    pub(crate) fn new(rules: &[DeletionRule], least_old_share: f64, set: &CollectorSet) -> Self {
         let names: Vec<&str> = set.factories.iter().map(|factory| factory.name()).collect();
         let create = |factory: &Arc<dyn TablePropertiesCollectorFactory>| {
             let collector = factory.create(set.context.as_ref()?)?;
@@ -72,6 +76,7 @@ impl Collectors {
         };
         Self {
             windows: DeletionWindow::of_rules(rules),
+            old_entries: set.context.and_then(|context| OldEntries::new(least_old_share, &context)),
             names: format!("[{}]", names.join(",")),
             collectors: set.factories.iter().filter_map(create).collect(),
             failed: Vec::new(),
@@ -91,6 +96,9 @@ impl Collectors {
     ) {
         if value_type.is_point_tombstone() {
             self.windows.iter_mut().for_each(|window| window.count_deletion(entries));
+        }
+        if let Some(old_entries) = &mut self.old_entries {
+            old_entries.add(sequence(internal_key), value_type, value);
         }
         if !self.collectors.is_empty() {
             self.collect(internal_key, value, value_type, file_size);
@@ -133,8 +141,9 @@ impl Collectors {
         &self.names
     }
 
-    /// Adds the properties of the collectors.
+    /// Adds the properties of the collectors, and the count of old entries.
     pub(crate) fn finish(&mut self, properties: &mut TableProperties) {
+        self.needs_compaction |= self.old_entries.as_ref().is_some_and(|entries| entries.finish(properties));
         for mut each in std::mem::take(&mut self.collectors) {
             let mut collected = UserCollectedProperties::new();
             let finished = each.collector.finish(&mut collected).and_then(|()| refuse_reserved(&collected));

@@ -28,6 +28,7 @@ mod collectors;
 mod deletion_window;
 #[cfg(any(test, feature = "test-kinds"))]
 pub mod entries_table;
+mod old_entries;
 pub mod options;
 mod partition_boundary;
 pub mod plain;

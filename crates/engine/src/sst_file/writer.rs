@@ -357,6 +357,7 @@ impl SstFileWriter {
             column_family_id: u32::try_from(id).unwrap_or(u32::MAX),
             level_at_creation: last_level,
             num_levels,
+            last_level_through: None,
         });
         params.column_family_id = id;
         params.column_family_name = name;

@@ -86,6 +86,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("compaction_options_fifo", Shown(compaction_options_fifo)),
     ("compaction_options_universal", Shown(compaction_options_universal)),
     ("compact_on_deletion", Shown(compact_on_deletion)),
+    (
+        "compact_for_tiering",
+        Elsewhere("tests/placement.rs", "a_table_of_old_entries_goes_down_although_no_level_is_full"),
+    ),
     ("paranoid_file_checks", Elsewhere("tests/output_verification.rs", "a_flush_does_not_install_what_differs")),
     (
         "cf_allow_ingest_behind",

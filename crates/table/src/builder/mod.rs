@@ -131,7 +131,7 @@ impl BlockTableBuilder {
         let buffered = BufferedBlocks::new(&params);
         let data_block = data_block_builder(&params);
         let cut = BlockCut::new(&params);
-        let collectors = Collectors::new(&params.deletion_rules, &params.collectors);
+        let collectors = Collectors::new(&params.deletion_rules, params.compact_for_tiering, &params.collectors);
         Ok(Self {
             copying: Copying::new(&params, &cut),
             cut,

@@ -78,6 +78,9 @@ pub struct TableBuilderParams {
     pub deletion_rules: Vec<DeletionRule>,
     /// Collectors of properties.
     pub collectors: CollectorSet,
+    /// The share of entries old enough for the last level for which a table of another level asks for a compaction; 0
+    /// or less: they are not counted.
+    pub compact_for_tiering: f64,
     /// One in so many data blocks is compressed for an estimate of what codecs would make of the table; 0: none is.
     pub sample_for_compression: u64,
     /// Blocks of the tables that the entries come from: the payload of one that comes out again is copied.
@@ -118,6 +121,7 @@ impl TableBuilderParams {
             charging: None,
             deletion_rules: Vec::new(),
             collectors: CollectorSet::default(),
+            compact_for_tiering: 0.0,
             sample_for_compression: 0,
             stored_blocks: None,
         }
@@ -139,7 +143,8 @@ pub struct TableSummary {
     pub num_verified_blocks: u64,
     /// Data blocks that were copied from other tables.
     pub copied: CopiedBlocks,
-    /// The table has as many deletions as one of the `deletion_rules` says, or a collector asks for a compaction.
+    /// The table has as many deletions as one of the `deletion_rules` says, or as many old entries as
+    /// `compact_for_tiering`, or a collector asks for a compaction.
     pub needs_compaction: bool,
     /// Collectors whose properties the table does not have.
     pub failed_collectors: Vec<FailedCollector>,

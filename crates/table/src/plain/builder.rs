@@ -88,7 +88,7 @@ impl PlainTableBuilder {
             offset: 0,
             index,
             properties: TableProperties::default(),
-            collectors: Collectors::new(&params.deletion_rules, &params.collectors),
+            collectors: Collectors::new(&params.deletion_rules, params.compact_for_tiering, &params.collectors),
             first_key: None,
             last_key: Vec::new(),
             error: None,

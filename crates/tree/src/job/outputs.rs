@@ -309,12 +309,14 @@ impl<'a> TableOutput<'a> {
         params.bloom_locality = options.bloom_locality;
         params.stored_blocks.clone_from(&plan.stored_blocks);
         params.deletion_rules.clone_from(&options.compact_on_deletion.0);
+        params.compact_for_tiering = options.compact_for_tiering;
         params.sample_for_compression = options.sample_for_compression;
         params.collectors.factories.clone_from(&options.table_properties_collector_factories);
         params.collectors.context = Some(CollectorContext {
             column_family_id: family.id,
             level_at_creation: plan.level,
             num_levels: usize::try_from(options.num_levels).unwrap_or(0),
+            last_level_through: plan.times.old_through,
         });
         params.build_filter = !(plan.is_bottommost && options.optimize_filters_for_hits);
         params.column_family_id = u64::from(family.id);

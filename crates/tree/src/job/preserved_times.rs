@@ -16,13 +16,18 @@ pub(super) struct PreservedTimes {
     /// Entries and range tombstones above it go to the proximal level. None of them is at or below `preserve_after` and
     /// seen by every snapshot, so none has lost its number.
     pub(super) proximal_after: SequenceNumber,
+    /// Entries up to it are old enough for the last level, wherever they go; `None` where age decides nothing.
+    pub(super) old_through: Option<SequenceNumber>,
 }
 
 impl PreservedTimes {
     /// Those of memtables, which the process saw being written.
     pub(super) fn of_flush(context: &JobContext) -> Self {
         let none = MAX_SEQUENCE_NUMBER;
-        Self { mapping: context.seqno_times.clone(), preserve_after: none, proximal_after: none }
+        let now = context.clock.unix_seconds();
+        let last_by = |age_secs: u64| context.seqno_times.last_seqno_by(now.saturating_sub(age_secs));
+        let old_through = old_through(context, last_by);
+        Self { mapping: context.seqno_times.clone(), preserve_after: none, proximal_after: none, old_through }
     }
 
     /// Those that the inputs have. What a table says of them that cannot be read counts as nothing, which keeps more
@@ -31,7 +36,8 @@ impl PreservedTimes {
         let (family, none) = (&context.family, MAX_SEQUENCE_NUMBER);
         let kept_secs = family.options.kept_times_secs();
         if kept_secs == 0 {
-            return Self { mapping: SeqnoToTimeMapping::default(), preserve_after: none, proximal_after: none };
+            let mapping = SeqnoToTimeMapping::default();
+            return Self { mapping, preserve_after: none, proximal_after: none, old_through: None };
         }
         let mut pairs = Vec::new();
         for (_, file) in choice.input_files() {
@@ -48,16 +54,13 @@ impl PreservedTimes {
             mapping.last_seqno_by(by).max(context.seqno_times.last_seqno_by(by))
         };
         let preserve_after = last_by(kept_secs);
-        let proximal_after = match (&choice.proximal, family.options.preclude_last_level_data_seconds) {
-            (Some(proximal), age_secs) if age_secs > 0 => {
-                // What was written since the oldest snapshot is likely to be read.
-                let earliest_snapshot = context.snapshots.iter().min().copied().unwrap_or(none);
-                last_by(age_secs).min(earliest_snapshot).max(proximal.keep_in_last_level_through)
-            }
+        let old_through = old_through(context, last_by);
+        let proximal_after = match (&choice.proximal, old_through) {
+            (Some(proximal), Some(old_through)) => old_through.max(proximal.keep_in_last_level_through),
             _ => none,
         };
         mapping.keep_count(MOST_PAIRS as usize);
-        Self { mapping, preserve_after, proximal_after }
+        Self { mapping, preserve_after, proximal_after, old_through }
     }
 
     /// The property of a table whose entries have numbers within these. Beside the pairs that RocksDB writes it has one
@@ -68,4 +71,12 @@ impl PreservedTimes {
         of_table.keep_count(PAIRS_PER_TABLE);
         encode_seqno_time_map(of_table.pairs())
     }
+}
+
+/// The last number that is old enough for the last level, given those that had been written so many seconds ago. What
+/// was written since the oldest snapshot is likely to be read, so it is not.
+fn old_through(context: &JobContext, last_by: impl Fn(u64) -> SequenceNumber) -> Option<SequenceNumber> {
+    let age_secs = Some(context.family.options.preclude_last_level_data_seconds).filter(|secs| *secs > 0)?;
+    let earliest_snapshot = context.snapshots.iter().min().copied().unwrap_or(MAX_SEQUENCE_NUMBER);
+    Some(last_by(age_secs).min(earliest_snapshot))
 }

@@ -429,7 +429,9 @@ fn with_collectors_one_thread_writes() {
         params.compression_options.parallel_threads = threads;
         params.idle_cpus = || 1;
         params.collectors.factories.push(Arc::new(Watching));
-        params.collectors.context = Some(CollectorContext { column_family_id: 0, level_at_creation: 0, num_levels: 7 });
+        let (column_family_id, level_at_creation, num_levels, last_level_through) = (0, 0, 7, None);
+        let context = CollectorContext { column_family_id, level_at_creation, num_levels, last_level_through };
+        params.collectors.context = Some(context);
         let mut builder = begin(&MemoryFileSystem::new(), params);
         for number in 0..10_000 {
             builder.add(&entry(number), &[7; 100]).unwrap();
