@@ -475,12 +475,6 @@ kept_texts! {
     flag disallow_memtable_writes:
         rocksdb_options_set_disallow_memtable_writes(c_uchar),
         rocksdb_options_get_disallow_memtable_writes(c_uchar);
-    number sample_for_compression:
-        rocksdb_options_set_sample_for_compression(u64),
-        rocksdb_options_get_sample_for_compression(u64);
-    number memtable_protection_bytes_per_key:
-        rocksdb_options_set_memtable_protection_bytes_per_key(u32),
-        rocksdb_options_get_memtable_protection_bytes_per_key(u32);
     flag persist_user_defined_timestamps:
         rocksdb_options_set_persist_user_defined_timestamps(c_uchar),
         rocksdb_options_get_persist_user_defined_timestamps(c_uchar);
