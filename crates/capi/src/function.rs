@@ -69,6 +69,19 @@ impl FromC<u8> for bool {
     }
 }
 
+/// `block_protection_bytes_per_key` is a byte in C.
+impl FromC<u8> for u32 {
+    fn from_c(value: u8) -> Self {
+        value.into()
+    }
+}
+
+impl ToC<u8> for u32 {
+    fn to_c(self) -> u8 {
+        u8::try_from(self).unwrap_or(u8::MAX)
+    }
+}
+
 impl FromC<i32> for bool {
     fn from_c(value: i32) -> Self {
         value != 0

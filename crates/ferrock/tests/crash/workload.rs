@@ -137,7 +137,7 @@ const BLOBS: [&str; 4] = [
 ];
 
 /// What [`Run::change_options`] draws from.
-const DATABASE_ONLINE: [(&str, &str); 8] = [
+const DATABASE_ONLINE: [(&str, &str); 10] = [
     ("max_background_jobs", "1"),
     ("max_background_jobs", "4"),
     ("max_subcompactions", "3"),
@@ -145,6 +145,8 @@ const DATABASE_ONLINE: [(&str, &str); 8] = [
     ("max_total_wal_size", "50000"),
     ("wal_bytes_per_sync", "4096"),
     ("bytes_per_sync", "4096"),
+    ("strict_bytes_per_sync", "true"),
+    ("strict_bytes_per_sync", "false"),
     ("compaction_readahead_size", "0"),
 ];
 const FAMILY_ONLINE: [(&str, &str); 16] = [

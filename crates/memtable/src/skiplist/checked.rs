@@ -51,7 +51,6 @@ impl Nodes {
     }
 
     /// The last node before `key`, or before the end when there is no key, and the node behind it.
-    #[expect(clippy::type_complexity, reason = "two neighbours")]
     fn neighbours<'a>(
         &'a self,
         list: List<'a>,

@@ -1,4 +1,5 @@
 //! Memtables that look for changes of memory, of which a bit turns over: every answer is right or an error.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 use super::*;
 

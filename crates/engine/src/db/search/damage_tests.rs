@@ -1,4 +1,5 @@
 //! Reads and flushes of memtables in which a bit turned over.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 use crate::db::Db;
 use crate::options::{DbOptions, ReadOptions};

@@ -1,4 +1,5 @@
 //! Blocks with checksums of their entries, of which a bit turns over in memory: every answer is right or an error.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 use super::*;
 
@@ -18,6 +19,9 @@ fn walk(
 }
 
 type Step = fn(&mut DataBlockIter<&DataBlock>);
+type Placement = fn(&mut DataBlockIter<&DataBlock>, &[u8]);
+/// Handles with their keys.
+type IndexEntries = Vec<(BlockHandle, Vec<u8>)>;
 
 /// All answers of a block, each `None` where it is an error.
 fn answers(block: &DataBlock, targets: &[Vec<u8>], global: Option<SequenceNumber>) -> Vec<Option<Entries>> {
@@ -27,7 +31,7 @@ fn answers(block: &DataBlock, targets: &[Vec<u8>], global: Option<SequenceNumber
         walk(&mut iter, |iter| iter.seek_to_last(), |iter| iter.prev()),
     ];
     for target in targets {
-        let placements: [fn(&mut DataBlockIter<&DataBlock>, &[u8]); 3] = [
+        let placements: [Placement; 3] = [
             |iter, target| iter.seek(target),
             |iter, target| iter.seek_for_prev(target),
             |iter, target| iter.seek_for_get(target),
@@ -121,12 +125,12 @@ proptest! {
     }
 }
 
-/// All answers of an index: handles, with the keys; `None` where it is an error.
+/// All answers of an index, each `None` where it is an error.
 fn index_answers(
     index: &IndexBlock,
     comparator: &InternalComparator,
     targets: &[Vec<u8>],
-) -> Vec<Option<Vec<(BlockHandle, Vec<u8>)>>> {
+) -> Vec<Option<IndexEntries>> {
     let mut cursor = IndexCursor::new();
     let shown = |cursor: &IndexCursor| {
         let mut key = Vec::new();
