@@ -49,28 +49,38 @@ impl RestingPlace for SuperVersion {
 
 /// Counts changes of what readers see that no write makes: files that are taken in, and files that are taken away. What
 /// scans have found out about deleted keys is not true any more then.
+///
+/// ```text
+/// | how many began (48 bits) | how many are not over (16) |
+/// ```
+///
+/// Changes overlap: files are taken away under no lock while others are taken in.
 #[derive(Debug, Default)]
 pub(crate) struct OutsideChanges(AtomicU64);
+
+const UNDER_WAY_BITS: u32 = 16;
 
 /// From before the change is installed until after it.
 pub(crate) struct OutsideChange<'a>(&'a AtomicU64);
 
 impl OutsideChanges {
-    /// Begins a change. One at a time: under the lock of installs.
+    /// Begins a change.
     pub(crate) fn begin(&self) -> OutsideChange<'_> {
-        self.0.fetch_add(1, Ordering::SeqCst);
+        self.0.fetch_add((1 << UNDER_WAY_BITS) + 1, Ordering::SeqCst);
         OutsideChange(&self.0)
     }
 
     /// How many changes there were; `None` during one.
     pub(crate) fn generation(&self) -> Option<u64> {
-        Some(self.0.load(Ordering::SeqCst)).filter(|count| count.is_multiple_of(2))
+        let counts = self.0.load(Ordering::SeqCst);
+        let under_way = counts % (1 << UNDER_WAY_BITS);
+        (under_way == 0).then_some(counts >> UNDER_WAY_BITS)
     }
 }
 
 impl Drop for OutsideChange<'_> {
     fn drop(&mut self) {
-        self.0.fetch_add(1, Ordering::SeqCst);
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -419,5 +429,27 @@ impl ColumnFamily {
 impl fmt::Debug for ColumnFamily {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ColumnFamily").field("id", &self.data.id).field("name", &self.data.name).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_no_generation_while_any_change_is_under_way() {
+        let changes = OutsideChanges::default();
+        let before = changes.generation().unwrap();
+        let first = changes.begin();
+        assert_eq!(changes.generation(), None);
+        let second = changes.begin();
+        assert_eq!(changes.generation(), None, "two are under way");
+        drop(first);
+        assert_eq!(changes.generation(), None);
+        drop(second);
+        let after = changes.generation().unwrap();
+        assert_eq!(after, before + 2);
+        drop(changes.begin());
+        assert_eq!(changes.generation(), Some(after + 1));
     }
 }

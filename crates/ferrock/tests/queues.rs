@@ -143,8 +143,10 @@ fn a_scan_back_leaps_over_the_runs_of_scans_forward() {
         assert_eq!(last_before(target, all()).unwrap(), Some(0), "{target}");
     }
     assert_eq!(last_before(15_000, at(&old)).unwrap(), Some(0), "the run is of what the snapshot sees, too");
-    let bounded = ReadOptions { lower_bound: Some(key(5)), ..all() };
-    assert_eq!(last_before(15_000, bounded).unwrap(), None);
+    for lower in [5, 100] {
+        let bounded = ReadOptions { lower_bound: Some(key(lower)), ..all() };
+        assert_eq!(last_before(15_000, bounded).unwrap(), None, "{lower}");
+    }
     // From a row behind the run, one step.
     let mut iter = db.iter(&ReadOptions { max_skippable_internal_keys: FEW, ..all() });
     iter.seek(&key(20_000));

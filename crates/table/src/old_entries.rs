@@ -8,7 +8,8 @@
 //! compacts their table. A table of which a share of `compact_for_tiering` is old when it is written asks for that: its
 //! `NewFile` record is marked. The rule, and the property that tells how many entries are old, are those of RocksDB's
 //! `CompactForTieringCollector`. An entry counts as old if a compaction would write it into the last level; a timed put
-//! counts with its preferred number. Range tombstones are entries like others.
+//! counts with its preferred number, which a compaction gives it unless a snapshot or a range tombstone is in the way.
+//! Range tombstones are entries like others.
 //!
 //! RocksDB's collector takes the entry with the very number of the bound for young, and marks a table by a share of
 //! none of no entries; here neither counts.

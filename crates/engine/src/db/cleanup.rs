@@ -50,9 +50,12 @@ pub(super) fn delete_unneeded_files(core: &DbCore) {
         core.files.note_file(core.files.database(), file_name::manifest(number));
         core.files.note_file(core.files.database(), file_name::temp(number));
     }
+    let gone = core.versions.take_gone_tables();
     // What is needed is taken before what there is: a file made in between is newer.
     let needed = needed_files(core);
-    for table in core.versions.take_gone_tables(&needed.live_tables) {
+    let (held, free) = gone.into_iter().partition::<Vec<_>, _>(|table| needed.live_tables.contains(&table.number()));
+    core.versions.put_back_gone_tables(held);
+    for table in free {
         let blocks = table.uncache(core.files.open_tables());
         core.events.log().info(|| format!("uncached {blocks} blocks of table {}", table.number()));
     }

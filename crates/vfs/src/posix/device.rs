@@ -130,27 +130,20 @@ pub(super) fn start_writeback(file: &File, start: u64, length_bytes: u64) {
 pub(super) fn start_writeback(_file: &File, _start: u64, _length_bytes: u64) {}
 
 /// Waits for every write-back of the file's first `end` bytes that has begun, then starts the write-back of those that
-/// are dirty. The error of a page that could not be written is told by this call and by no later sync. Where the file
-/// system, or what watches over the process, has no such call, the file is synced instead.
+/// are dirty. The error of a page that could not be written is told by this call and by no later sync, whatever its
+/// number: so a call that does nothing says first whether there is such a call for the file. Where the file system, or
+/// what watches over the process, has none, the file is synced instead.
 #[cfg(target_os = "linux")]
 pub(super) fn write_back_in_turn(file: &File, end: u64) -> io::Result<()> {
-    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE;
-    match sync_file_range(file, 0, end, flags) {
-        Err(error) if is_missing_call(&error) => super::retry::retry(|| file.sync_data()),
-        asked => asked,
+    if sync_file_range(file, 0, end, 0).is_err() {
+        return super::retry::retry(|| file.sync_data());
     }
+    sync_file_range(file, 0, end, libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE)
 }
 
 #[cfg(not(target_os = "linux"))]
 pub(super) fn write_back_in_turn(file: &File, _end: u64) -> io::Result<()> {
     super::retry::retry(|| file.sync_data())
-}
-
-/// True for an error that says that a call is not there, and nothing about pages.
-#[cfg(target_os = "linux")]
-pub(super) fn is_missing_call(error: &io::Error) -> bool {
-    let missing = [libc::ENOSYS, libc::EINVAL, libc::ESPIPE, libc::EOPNOTSUPP, libc::EPERM];
-    error.raw_os_error().is_some_and(|code| missing.contains(&code))
 }
 
 #[cfg(target_os = "linux")]

@@ -41,7 +41,9 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
                         return;
                     }
                     self.inner.read_unread();
-                    self.leap_back_over_run(hidden);
+                    if self.leap_back_over_run(hidden) {
+                        return;
+                    }
                 }
                 Err(error) => return self.fail(error),
             }

@@ -159,11 +159,12 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         false
     }
 
-    /// Called going back, on the entry before a number of deleted keys in a row. True when it is in a run, before which
-    /// the inner iterator has leapt.
+    /// Called going back, on the entry before a number of deleted keys in a row. If it is in a run, the inner iterator
+    /// leaps to where that begins; true when that is before the bound, up to which nothing is left then.
     #[inline]
     pub(super) fn leap_back_over_run(&mut self, dead: u64) -> bool {
-        dead.is_multiple_of(u64::from(KEYS_BEFORE_LOOK)) && self.inner.valid() && self.look_back_for_run()
+        let every = if dead <= u64::from(2 * KEYS_BEFORE_WALK) { KEYS_BEFORE_LOOK } else { 4 * KEYS_BEFORE_WALK };
+        dead.is_multiple_of(u64::from(every)) && self.inner.valid() && self.look_back_for_run()
     }
 
     fn look_back_for_run(&mut self) -> bool {
@@ -175,10 +176,13 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             return false;
         }
         let start = std::mem::take(&mut self.target);
+        if self.is_below_lower(&start) {
+            return true;
+        }
         // All versions of the key at the start are to be met, the oldest first.
         append_internal_key(&mut self.target, &start, SequenceNumber(0), ValueType::Deletion);
         self.inner.seek_for_prev(&self.target);
-        true
+        false
     }
 
     /// Ends the walk before the key under the inner iterator, or where the iteration ends.

@@ -60,12 +60,16 @@ impl VersionSet {
         gone
     }
 
-    /// Tables that were taken out of the tree since the last call and are not in `live`, the tables of all versions.
-    pub fn take_gone_tables(&self, live: &HashSet<FileNumber>) -> Vec<GoneTable> {
-        let mut state = self.state.lock();
-        let (held, free) = state.gone_tables.drain(..).partition(|table| live.contains(&table.file.number));
-        state.gone_tables = held;
-        free
+    /// Tables that were taken out of the tree and not taken from here yet. A caller that finds some in a version puts
+    /// them back: it lists the versions behind this call, for a table that is noted later may be in none of its list.
+    #[must_use]
+    pub fn take_gone_tables(&self) -> Vec<GoneTable> {
+        std::mem::take(&mut self.state.lock().gone_tables)
+    }
+
+    /// See [`take_gone_tables`](Self::take_gone_tables).
+    pub fn put_back_gone_tables(&self, held: Vec<GoneTable>) {
+        self.state.lock().gone_tables.extend(held);
     }
 }
 

@@ -501,7 +501,9 @@ fn tables_that_leave_the_tree_are_noted_for_the_cache() {
         edit
     };
     let take = || {
-        let free = version_set.take_gone_tables(&version_set.live_files().tables);
+        let (gone, live) = (version_set.take_gone_tables(), version_set.live_files().tables);
+        let (held, free): (Vec<_>, Vec<_>) = gone.into_iter().partition(|table| live.contains(&table.number()));
+        version_set.put_back_gone_tables(held);
         free.iter().map(GoneTable::number).collect::<Vec<_>>()
     };
     version_set.log_and_apply(vec![delete(&files[0])]).unwrap();
