@@ -33,7 +33,9 @@ fn every_benchmark_runs_and_prints_its_line() {
     let path = &directory.path().join("db");
     let names = "fillseq,fillbatch,fillsync,fillrandom,overwrite,filluniquerandom,readrandom,readmissing,readhot,readseq,\
         readreverse,seekrandom,newiterator,readwhilewriting,seekrandomwhilewriting,readrandomwriterandom,updaterandom,\
-        mergerandom,flush,waitforcompaction,compact,compactall,verifychecksum,deleteseq,deleterandom";
+        mergerandom,readtocache,readwhilemerging,readwhilescanning,seekrandomwhilemerging,multireadwhilewriting,\
+        newiteratorwhilewriting,readrandommergerandom,approximatesizerandom,resetstats,flush,waitforcompaction,compact0,\
+        compact1,compact,compactall,verifychecksum,deleteseq,deleterandom";
     let text = printed(&bench(
         path,
         &[
@@ -51,7 +53,8 @@ fn every_benchmark_runs_and_prints_its_line() {
     for (line, name) in lines.iter().zip(&names) {
         let operations = match *name {
             "fillsync" => 3,
-            "flush" | "waitforcompaction" | "compact" | "compactall" | "verifychecksum" => 1,
+            "flush" | "waitforcompaction" | "compact" | "compact0" | "compact1" | "compactall" | "verifychecksum"
+            | "resetstats" => 1,
             _ => 3000,
         };
         check_form(line, name, operations);
@@ -62,11 +65,53 @@ fn every_benchmark_runs_and_prints_its_line() {
     assert!(line("updaterandom").ends_with("( updates:3000 found:3000)"), "{text}");
     assert!(line("mergerandom").ends_with("( updates:3000)"), "{text}");
     assert!(line("readhot").ends_with("(3000 of 3000 found)"), "{text}");
+    assert!(line("readtocache").ends_with("(3000 of 3000 found)"), "{text}");
+    assert!(line("readrandommergerandom").contains(" total:3000 hits:"), "{text}");
     assert!(text.contains("Level Files Size(MB)") && text.contains("  verified: 3000 values checked, "), "{text}");
     assert!(
         text.contains("  num=3000 ") && text.contains("write_buffer_size=67108864"),
         "what is in effect is printed: {text}"
     );
+}
+
+#[test]
+fn ten_keys_are_there_together_beside_other_threads() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = ["--num=40", "--reads=4000", "--threads=3", "--benchmarks=randomwithverify", "--deletepercent=20"];
+    let text = printed(&bench(directory.path(), &[&arguments[..], &["--readwritepercent=50", "--seed=3"]].concat()));
+    let lines = results(&text);
+    check_form(lines[0], "randomwithverify", 12_000);
+    assert!(lines[0].contains(" total:4000 found:"), "{text}");
+    let refused = bench(directory.path(), &["--benchmarks=randomwithverify", "--deletepercent=60"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--deletepercent"), "{refused:?}");
+}
+
+#[test]
+fn writers_delete_ranges() {
+    let left = |more: &[&str]| {
+        let directory = tempfile::tempdir().unwrap();
+        let ranges = ["--writes_per_range_tombstone=100", "--max_num_range_tombstones=3", "--range_tombstone_width=10"];
+        let base = ["--num=1000", "--benchmarks=fillseq,readseq", "--writes_before_delete_range=200"];
+        let text = printed(&bench(directory.path(), &[&base[..], &ranges, more].concat()));
+        results(&text)[1].split_once(" operations;").unwrap().0.rsplit(' ').next().unwrap().parse::<u64>().unwrap()
+    };
+    // The keys in order: a range begins behind what was written, and is written over, but for the last.
+    assert_eq!((left(&[]), left(&["--expand_range_tombstones"])), (1000, 1000));
+    let random = ["--benchmarks=filluniquerandom,readseq", "--seed=5", "--writes_before_delete_range=600"];
+    let (ranges, singles) = (left(&random), left(&[&random[..], &["--expand_range_tombstones"]].concat()));
+    assert!(ranges < 1000 && ranges >= 970, "{ranges}");
+    assert_eq!(ranges, singles, "each key of a range in its place");
+}
+
+#[test]
+fn checksums_are_measured() {
+    let directory = tempfile::tempdir().unwrap();
+    let text =
+        printed(&bench(directory.path(), &["--num=10", "--duration=1", "--benchmarks=crc32c,xxhash,xxhash64,xxh3"]));
+    let lines = results(&text);
+    assert_eq!(lines.len(), 4, "{text}");
+    assert!(lines.iter().all(|line| line.ends_with("MB/s (4096 bytes each)")), "{text}");
 }
 
 #[test]

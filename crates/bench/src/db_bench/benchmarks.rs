@@ -1,6 +1,7 @@
 //! The benchmarks: one table, used to parse `--benchmarks` with its `[Xn]` and `[Wn]`, and to print the help.
 
 use crate::wrap::wrap;
+use ferrock_base::checksum::ChecksumType;
 use std::fmt::Write as _;
 
 /// The default of `--benchmarks`.
@@ -15,6 +16,30 @@ pub(crate) enum Order {
     Random,
     /// Every key once.
     Permutation,
+}
+
+/// What the threads do that count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Front {
+    Read,
+    Seek,
+    MultiRead,
+    NewIterator,
+}
+
+/// What the thread beside them does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Back {
+    Put,
+    Merge,
+    Scan,
+}
+
+impl Work {
+    /// True when it merges.
+    pub(crate) fn merges(self) -> bool {
+        matches!(self, Self::Merge | Self::ReadMerge | Self::Beside { back: Back::Merge, .. })
+    }
 }
 
 /// The work of a benchmark.
@@ -44,10 +69,23 @@ pub(crate) enum Work {
     },
     Merge,
     ReadWrite,
-    /// Readers, and one more thread that writes.
-    ReadWhileWriting {
-        seeks: bool,
+    /// Look-ups and merges.
+    ReadMerge,
+    /// Ten keys at a time, which are there together or not at all.
+    VerifyTen,
+    /// Threads that read, and one more thread that does something else until they are done.
+    Beside {
+        front: Front,
+        back: Back,
     },
+    /// Looks the keys up in order.
+    ReadToCache,
+    ApproximateSizes,
+    /// Checksums of blocks of 4 KiB.
+    Checksum(ChecksumType),
+    /// Compacts the tables of a level into the next one.
+    CompactLevel(usize),
+    ResetStats,
     /// LinkBench: `num` nodes with their links.
     LinkLoad,
     /// LinkBench: its operations.
@@ -85,6 +123,10 @@ const fn fill(
     Benchmark { name, is_fresh: true, work: Work::Write { order, sync, divisor, batch }, help }
 }
 
+const fn beside(name: &'static str, front: Front, back: Back, help: &'static str) -> Benchmark {
+    row(name, Work::Beside { front, back }, help)
+}
+
 const fn row(name: &'static str, work: Work, help: &'static str) -> Benchmark {
     Benchmark { name, is_fresh: false, work, help }
 }
@@ -114,13 +156,27 @@ pub(crate) const TABLE: &[Benchmark] = &[
         help: "num rounds: put at the end, find the first row, delete it",
     },
     row("newiterator", Work::NewIterator, "make iterators"),
-    row("readwhilewriting", Work::ReadWhileWriting { seeks: false }, "readrandom, and one more thread that writes"),
-    row(
-        "seekrandomwhilewriting",
-        Work::ReadWhileWriting { seeks: true },
-        "seekrandom, and one more thread that writes",
-    ),
+    row("readtocache", Work::ReadToCache, "look the keys up in order, so that the cache has their blocks"),
+    beside("readwhilewriting", Front::Read, Back::Put, "readrandom, and one more thread that writes"),
+    beside("readwhilemerging", Front::Read, Back::Merge, "readrandom, and one more thread that merges"),
+    beside("readwhilescanning", Front::Read, Back::Scan, "readrandom, and one more thread that reads everything"),
+    beside("seekrandomwhilewriting", Front::Seek, Back::Put, "seekrandom, and one more thread that writes"),
+    beside("seekrandomwhilemerging", Front::Seek, Back::Merge, "seekrandom, and one more thread that merges"),
+    beside("multireadwhilewriting", Front::MultiRead, Back::Put, "multireadrandom, and one more thread that writes"),
+    beside("newiteratorwhilewriting", Front::NewIterator, Back::Put, "newiterator, and one more thread that writes"),
     row("readrandomwriterandom", Work::ReadWrite, "look up and write random keys, readwritepercent of them look-ups"),
+    row(
+        "readrandommergerandom",
+        Work::ReadMerge,
+        "look up and merge into random keys, mergereadpercent of them merges",
+    ),
+    row(
+        "randomwithverify",
+        Work::VerifyTen,
+        "write, delete and look up ten keys at a time, which are there together or not at all; readwritepercent of \
+         them look-ups, deletepercent deletions",
+    ),
+    row("approximatesizerandom", Work::ApproximateSizes, "ask for the bytes between two random keys"),
     row("updaterandom", Work::Update, "look up a random key and write it"),
     row("mergerandom", Work::Merge, "merge into random keys"),
     row("deleteseq", Work::Delete { order: Order::Sequential }, "delete the keys in order"),
@@ -135,12 +191,24 @@ pub(crate) const TABLE: &[Benchmark] = &[
     row("linkcheck", Work::LinkCheck, "LinkBench: read all rows, count the links and compare"),
     row("compact", Work::Compact, "compact everything, the bottommost level too"),
     row("compactall", Work::Compact, "the same: there is one database"),
+    row("compact0", Work::CompactLevel(0), "compact the tables of level 0 into the level below"),
+    row("compact1", Work::CompactLevel(1), "compact the tables of level 1 into level 2"),
     row("flush", Work::Flush, "flush the memtable"),
+    row("resetstats", Work::ResetStats, "begin to count from zero"),
+    row("crc32c", Work::Checksum(ChecksumType::Crc32c), "checksums of blocks of 4 KiB"),
+    row("xxhash", Work::Checksum(ChecksumType::XxHash), "the same with another checksum"),
+    row("xxhash64", Work::Checksum(ChecksumType::XxHash64), "the same with another checksum"),
+    row("xxh3", Work::Checksum(ChecksumType::Xxh3), "the same with another checksum"),
     row("waitforcompaction", Work::WaitForCompaction, "wait until nothing runs in the background"),
     row("verifychecksum", Work::VerifyChecksum, "verify the checksum of every block"),
     row("stats", Work::Property("rocksdb.stats"), "print the statistics of the database"),
     row("stats_history", Work::StatsHistory, "print by how much each ticker grew, period by period"),
     row("levelstats", Work::Property("rocksdb.levelstats"), "print files and bytes of the levels"),
+    row(
+        "block_cache_entry_stats",
+        Work::Property("rocksdb.block-cache-entry-stats"),
+        "print what the block cache holds",
+    ),
     row("memory", Work::Property("ferrock.memory"), "print what holds what of the memory_budget"),
     row("sstables", Work::Property("rocksdb.sstables"), "print the tables"),
 ];

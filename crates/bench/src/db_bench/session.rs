@@ -116,11 +116,10 @@ impl Session {
     }
 
     fn check(&self, plan: &[Planned]) -> Result<()> {
-        let needs_operator = plan.iter().any(|planned| planned.benchmark.work == Work::Merge);
-        if needs_operator && self.engine.family.merge_operator.is_none() {
-            return Err(Failure::Usage(
-                "mergerandom needs --merge_operator: put, uint64add, stringappend or max".to_owned(),
-            ));
+        let merging = plan.iter().find(|planned| planned.benchmark.work.merges());
+        if let Some(planned) = merging.filter(|_| self.engine.family.merge_operator.is_none()) {
+            let name = planned.benchmark.name;
+            return Err(Failure::Usage(format!("{name} needs --merge_operator: put, uint64add, stringappend or max")));
         }
         if self.settings.verify && self.keys.is_ambiguous(self.settings.num) {
             self.output.note(&format!(
@@ -225,13 +224,15 @@ impl Session {
             Work::LinkLoad
                 | Work::LinkCheck
                 | Work::Compact
+                | Work::CompactLevel(_)
+                | Work::ResetStats
                 | Work::Flush
                 | Work::WaitForCompaction
                 | Work::VerifyChecksum
                 | Work::Property(_)
                 | Work::StatsHistory
         );
-        let has_writer = matches!(benchmark.work, Work::ReadWhileWriting { .. });
+        let has_writer = matches!(benchmark.work, Work::Beside { .. });
         let counted = if is_alone { 1 } else { settings.threads };
         let shared = Shared {
             name: benchmark.name,

@@ -43,6 +43,14 @@ pub(crate) struct Settings {
     pub(crate) adaptive_readahead: bool,
     pub(crate) auto_readahead_size: bool,
     pub(crate) read_write_percent: u64,
+    pub(crate) merge_read_percent: u64,
+    pub(crate) delete_percent: u64,
+    /// Writes of a thread for a range that it deletes; 0: none is deleted.
+    pub(crate) writes_per_range_tombstone: u64,
+    pub(crate) writes_before_delete_range: u64,
+    pub(crate) max_num_range_tombstones: u64,
+    pub(crate) range_tombstone_width: u64,
+    pub(crate) expand_range_tombstones: bool,
     pub(crate) rate_limit_user_ops: bool,
     pub(crate) rate_limit_auto_wal_flush: bool,
     pub(crate) write_rate_limit: u64,
@@ -115,6 +123,13 @@ impl Settings {
             adaptive_readahead: values.bool("adaptive_readahead"),
             auto_readahead_size: values.bool("auto_readahead_size"),
             read_write_percent: values.at_least("readwritepercent", 0)?,
+            merge_read_percent: values.at_least("mergereadpercent", 0)?,
+            delete_percent: values.at_least("deletepercent", 0)?,
+            writes_per_range_tombstone: values.at_least("writes_per_range_tombstone", 0)?,
+            writes_before_delete_range: values.at_least("writes_before_delete_range", 0)?,
+            max_num_range_tombstones: values.at_least("max_num_range_tombstones", 0)?,
+            range_tombstone_width: values.at_least("range_tombstone_width", 1)?,
+            expand_range_tombstones: values.bool("expand_range_tombstones"),
             rate_limit_user_ops: values.bool("rate_limit_user_ops"),
             rate_limit_auto_wal_flush: values.bool("rate_limit_auto_wal_flush"),
             write_rate_limit: values.at_least("benchmark_write_rate_limit", 0)?,
@@ -136,6 +151,15 @@ impl Settings {
         Ok(settings)
     }
 
+    /// True when the last of a thread's `written` keys, which a batch of `size` has added, is one behind which a range
+    /// is deleted.
+    pub(crate) fn is_range_deletion_due(&self, written: u64, size: u64) -> bool {
+        let per = self.writes_per_range_tombstone;
+        let deletions = |written: u64| written.saturating_sub(self.writes_before_delete_range).checked_div(per);
+        let (before, now) = (deletions(written - size), deletions(written));
+        now > before && now <= Some(self.max_num_range_tombstones)
+    }
+
     fn check(&self) -> Result<(), String> {
         if self.key_size > MAX_SIZE_BYTES || self.value_size > MAX_SIZE_BYTES || self.batch_size > 1 << 24 {
             return Err("key_size and value_size are at most 1 GiB, batch_size at most 16 million".to_owned());
@@ -152,6 +176,13 @@ impl Settings {
         }
         if self.read_write_percent > 100 {
             return Err(format!("--readwritepercent={} is more than 100", self.read_write_percent));
+        }
+        if self.merge_read_percent > 100 || self.read_write_percent + self.delete_percent > 100 {
+            return Err(
+                "--mergereadpercent, and --readwritepercent and --deletepercent together, are at most 100: give \
+                        a smaller one"
+                    .to_owned(),
+            );
         }
         if self.experiment.is_empty() && (self.out.is_some() || self.rounds > 0) {
             return Err("--out and --rounds need --experiment".to_owned());

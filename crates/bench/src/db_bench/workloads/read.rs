@@ -5,6 +5,7 @@ use crate::settings::Settings;
 use crate::stats::Operation;
 use crate::worker::Worker;
 use ferrock::{Iter, ReadOptions};
+use ferrock_base::checksum::ChecksumType;
 
 /// The most a seek benchmark's iterator is used before it is made anew: it pins what it reads.
 const SEEKS_PER_ITERATOR: u64 = 10_000;
@@ -177,5 +178,54 @@ pub(super) fn new_iterator(worker: &mut Worker<'_>) -> Result<()> {
         worker.shared.db.iter(&worker.shared.read_options).status()?;
         worker.finished(1, Operation::Other);
     }
+    Ok(())
+}
+
+pub(super) fn read_to_cache(worker: &mut Worker<'_>) -> Result<()> {
+    let settings = worker.shared.settings;
+    let (mut read, mut found) = (0_u64, 0_u64);
+    let mut pace = worker.pace(settings.reads, false);
+    while pace.next(1) {
+        worker.shared.keys.make(read % settings.num, &mut worker.key);
+        found += u64::from(look_up(worker)?);
+        read += 1;
+        worker.finished(1, Operation::Read);
+    }
+    worker.stats.add_message(&format!("({found} of {read} found)"));
+    Ok(())
+}
+
+pub(super) fn approximate_sizes(worker: &mut Worker<'_>) -> Result<()> {
+    let shared = worker.shared;
+    let family = shared.db.default_column_family()?;
+    let (mut asked, mut bytes) = (0_u64, 0_u64);
+    let mut pace = worker.pace(shared.settings.reads, true);
+    while pace.next(1) {
+        let (a, b) = (worker.random_number(), worker.random_number());
+        shared.keys.make(a.min(b), &mut worker.key);
+        shared.keys.make(a.max(b), &mut worker.value);
+        bytes += shared.db.approximate_sizes(&family, &[(&worker.key, &worker.value)])?.iter().sum::<u64>();
+        asked += 1;
+        worker.finished(1, Operation::Other);
+    }
+    worker.stats.add_message(&format!("(on average {} bytes)", bytes / asked.max(1)));
+    Ok(())
+}
+
+/// Bytes of a block, and how many each thread sums up: as RocksDB's program.
+const SUMMED_BLOCK_BYTES: usize = 4096;
+const SUMMED_BYTES: u64 = 500 << 20;
+
+pub(super) fn checksum(worker: &mut Worker<'_>, kind: ChecksumType) -> Result<()> {
+    let block = vec![b'x'; SUMMED_BLOCK_BYTES];
+    let mut sum = 0;
+    let mut pace = worker.pace(SUMMED_BYTES / SUMMED_BLOCK_BYTES as u64, true);
+    while pace.next(1) {
+        sum ^= kind.checksum(std::hint::black_box(&block));
+        worker.stats.add_bytes(SUMMED_BLOCK_BYTES);
+        worker.finished(1, Operation::Other);
+    }
+    std::hint::black_box(sum);
+    worker.stats.add_message(&format!("({SUMMED_BLOCK_BYTES} bytes each)"));
     Ok(())
 }

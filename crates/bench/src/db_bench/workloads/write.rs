@@ -34,7 +34,32 @@ pub(super) fn write(worker: &mut Worker<'_>, order: Order, divisor: u64, batch: 
         put_batch(worker, size, |worker, index| number(worker, order, &permutation, count + index))?;
         worker.finished(size, Operation::Write);
         count += size;
+        if settings.is_range_deletion_due(count, size) {
+            delete_range(worker, order, &permutation, count)?;
+        }
     }
+    Ok(())
+}
+
+/// Deletes a range of numbers, or each of them, from one of the given order on.
+fn delete_range(worker: &mut Worker<'_>, order: Order, permutation: &Permutation, count: u64) -> Result<()> {
+    let shared = worker.shared;
+    let (width, num) = (shared.settings.range_tombstone_width, shared.settings.num);
+    let begin = number(worker, order, permutation, count);
+    let end = begin.saturating_add(width).min(num);
+    let mut batch = WriteBatch::new();
+    if shared.settings.expand_range_tombstones {
+        for number in begin..end {
+            shared.keys.make(number, &mut worker.key);
+            batch.delete(&worker.key)?;
+        }
+    } else {
+        shared.keys.make(begin, &mut worker.key);
+        shared.keys.make(end, &mut worker.value);
+        batch.delete_range(&worker.key, &worker.value)?;
+    }
+    shared.db.write(batch, &shared.write_options)?;
+    worker.finished(1, Operation::Delete);
     Ok(())
 }
 
@@ -79,19 +104,25 @@ pub(super) fn delete(worker: &mut Worker<'_>, order: Order) -> Result<()> {
     Ok(())
 }
 
+/// Merges into a random one of the keys that are merged to.
+pub(super) fn merge_one(worker: &mut Worker<'_>) -> Result<()> {
+    let number = worker.random.below(worker.shared.settings.merge_keys);
+    worker.shared.keys.make(number, &mut worker.key);
+    worker.shared.values.make_operand(&worker.key, &mut worker.value);
+    worker.limit_write(worker.key.len() + worker.value.len());
+    let mut batch = WriteBatch::with_capacity(worker.key.len() + worker.value.len() + OVERHEAD_SIZE_BYTES);
+    batch.merge(&worker.key, &worker.value)?;
+    worker.shared.db.write(batch, &worker.shared.write_options)?;
+    worker.stats.add_bytes(worker.key.len() + worker.value.len());
+    Ok(())
+}
+
 pub(super) fn merge_random(worker: &mut Worker<'_>) -> Result<()> {
     let settings = worker.shared.settings;
     let mut pace = worker.pace(settings.writes, true);
     let mut updates = 0_u64;
     while pace.next(1) {
-        let number = worker.random.below(settings.merge_keys);
-        worker.shared.keys.make(number, &mut worker.key);
-        worker.shared.values.make_operand(&worker.key, &mut worker.value);
-        worker.limit_write(worker.key.len() + worker.value.len());
-        let mut batch = WriteBatch::with_capacity(worker.key.len() + worker.value.len() + OVERHEAD_SIZE_BYTES);
-        batch.merge(&worker.key, &worker.value)?;
-        worker.shared.db.write(batch, &worker.shared.write_options)?;
-        worker.stats.add_bytes(worker.key.len() + worker.value.len());
+        merge_one(worker)?;
         worker.finished(1, Operation::Merge);
         updates += 1;
     }
