@@ -77,7 +77,7 @@ pub(super) fn read_merge(worker: &mut Worker<'_>) -> Result<()> {
 /// Keys that are written and deleted together: a key and a digit.
 const TOGETHER: u8 = 10;
 
-/// Writes, deletes and looks up ten keys at a time. A look-up is of one snapshot, in which all of them are there or none.
+/// Writes, deletes and looks up ten keys at a time. A look-up is of one snapshot, in which all are there or none.
 pub(super) fn verify_ten(worker: &mut Worker<'_>) -> Result<()> {
     let settings = worker.shared.settings;
     let (mut gets, mut puts, mut deletes, mut found) = (0_u64, 0_u64, 0_u64, 0_u64);
@@ -106,7 +106,7 @@ pub(super) fn verify_ten(worker: &mut Worker<'_>) -> Result<()> {
 }
 
 fn ten_keys(key: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
-    (0..TOGETHER).map(|digit| [key, &[b'0' + digit]].concat())
+    (0..TOGETHER).map(move |digit| [key, &[b'0' + digit]].concat())
 }
 
 fn change_ten(worker: &mut Worker<'_>, deletes: bool) -> Result<()> {

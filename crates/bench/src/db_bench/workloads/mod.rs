@@ -24,8 +24,8 @@ fn compact_all(db: &ferrock::Db) -> ferrock::Result<()> {
     db.compact_range_cf(&db.default_column_family()?, None, None, &options)
 }
 
-/// Compacts the tables of a level into the first one below that has tables, or the next one where none has. Nothing where
-/// the level has none.
+/// Compacts the tables of a level into the first one below that has tables, or the next one where none has. Nothing
+/// where the level has none.
 fn compact_level(db: &ferrock::Db, level: usize) -> ferrock::Result<()> {
     let files = db.live_files();
     let names: Vec<String> = files.iter().filter(|file| file.level == level).map(|file| file.name()).collect();
