@@ -2,7 +2,7 @@
 //! --lib`.
 
 use crate::arena::Arena;
-use crate::skiplist::{Nodes, Position, SkipList};
+use crate::skiplist::{Checks, Nodes, Position, SkipList};
 use crate::{MemTable, MemTableKind, MemTableOptions};
 use ferrock_base::comparator::InternalComparator;
 use ferrock_base::internal_key::{make_internal_key, pack_trailer, user_key};
@@ -29,7 +29,7 @@ struct WholeList {
 
 impl WholeList {
     fn new() -> Self {
-        let nodes = Nodes::new(InternalComparator::default(), Arena::new(4096, 0, false));
+        let nodes = Nodes::new(InternalComparator::default(), Arena::new(4096, 0, false), Checks::default());
         Self { list: SkipList::new(&nodes, None), nodes }
     }
     fn insert(&self, key: &[u8], trailer: u64, value: &[u8]) -> bool {
@@ -57,7 +57,8 @@ impl WholeList {
         self.nodes.next(position)
     }
     fn prev(&self, position: Position) -> Position {
-        self.nodes.prev(self.list.list(&self.nodes), position)
+        let key = self.nodes.key(position).unwrap_or_default();
+        self.nodes.last_before(self.list.list(&self.nodes), key)
     }
     fn check_towers(&self) {
         self.list.check_towers(&self.nodes);
