@@ -47,17 +47,17 @@ pub struct MemTableOptions {
     pub prefix_extractor: Option<PrefixExtractor>,
     /// Size of the Bloom filter in bits; 0: no filter.
     pub prefix_bloom_bits: usize,
-    /// Puts whole keys into the Bloom filter, so that [`MemTable::get`] of an absent key mostly skips the search.
+    /// Puts whole keys into the Bloom filter, so that `MemTable::get` of an absent key mostly skips the search.
     pub whole_key_filtering: bool,
-    /// Receives the memory usage, at each [`MemTable::report_memory`] and when the memtable is dropped.
+    /// Receives the memory usage, at each `MemTable::report_memory` and when the memtable is dropped.
     pub tracker: Option<Arc<dyn MemoryTracker>>,
     /// The structure of the point entries.
     pub kind: MemTableKind,
     /// Memory is taken in whole pages of this size; 0: in blocks of any size.
     pub huge_page_bytes: usize,
-    /// In a skip list [`MemTable::add`] keeps a hint for each of these prefixes, instead of one for all keys.
+    /// In a skip list `MemTable::add` keeps a hint for each of these prefixes, instead of one for all keys.
     pub hint_prefixes: Option<PrefixExtractor>,
-    /// Locks for [`MemTable::add_in_place`]; 0: values are not written over. They are not, either, with comparators for
+    /// Locks for `MemTable::add_in_place`; 0: values are not written over. They are not, either, with comparators for
     /// which keys of different bytes can be equal, and in a vector.
     pub in_place_locks: usize,
     /// Bytes of a checksum behind every entry, which is compared when the entry is read
