@@ -105,6 +105,27 @@ fn writers_delete_ranges() {
 }
 
 #[test]
+fn levels_are_compacted_and_counts_begin_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let names = "fillrandom,flush,levelstats,compact0,levelstats,compact1,levelstats,stats,resetstats,stats,readrandom,\
+        block_cache_entry_stats";
+    let text = printed(&bench(
+        directory.path(),
+        &["--num=2000", "--disable_auto_compactions", "--cache_size=8388608", "--benchmarks", names],
+    ));
+    // Tables of levels 0, 1 and 2.
+    let files = |level: &str| -> Vec<u64> {
+        let rows = text.lines().filter(|line| line.split_whitespace().next() == Some(level) && line.len() < 40);
+        rows.filter_map(|line| line.split_whitespace().nth(1)?.parse().ok()).take(3).collect()
+    };
+    assert_eq!((files("0"), files("1"), files("2")), (vec![1, 0, 0], vec![0, 1, 0], vec![0, 0, 1]), "{text}");
+    let written: Vec<&str> = text.lines().filter(|line| line.starts_with("Cumulative writes: ")).collect();
+    assert!(written[0].starts_with("Cumulative writes: 2000 writes"), "{text}");
+    assert!(written[1].starts_with("Cumulative writes: 0 writes"), "{text}");
+    assert!(text.contains("DataBlock"), "{text}");
+}
+
+#[test]
 fn checksums_are_measured() {
     let directory = tempfile::tempdir().unwrap();
     let text =
