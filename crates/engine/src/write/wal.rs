@@ -348,6 +348,7 @@ impl Wal {
     ///
     /// A batch without any record leaves no trace: to the recovery of an earlier release one at the beginning of a log
     /// means that an earlier recovery stopped.
+    #[inline]
     pub(super) fn append(&mut self, first: SequenceNumber, count: u32, parts: &[&[u8]]) -> Result<()> {
         if parts.iter().map(|part| part.len()).sum::<usize>() <= HEADER_SIZE_BYTES {
             return self.current.as_ref().map_or(Err(no_log()), OpenLog::check);

@@ -1,6 +1,6 @@
 //! A data block in memory.
 
-use super::entry_sums::{EntrySums, changed_in_memory, piece_sum};
+use super::entry_sums::{EntrySums, piece_sum};
 use super::hash_index::{Bucket, HashIndexBuckets};
 use super::layout::BlockLayout;
 use bytes::Bytes;
@@ -62,40 +62,29 @@ impl DataBlock {
         self.layout.restart(&self.bytes, index)..self.layout.restart(&self.bytes, index + 1)
     }
 
-    /// Compares the checksum of the entries of a restart interval, if there are checksums.
-    ///
-    /// # Errors
-    /// `Corruption` with the offset in the block when its bytes changed since.
-    #[inline]
-    pub(super) fn check_interval(&self, restart: usize) -> Result<()> {
-        match &self.sums {
-            None => Ok(()),
-            Some(sums) => self.compare_sums(sums, restart),
-        }
+    /// False when there are checksums, and that of the entries of a restart interval is another one now.
+    #[inline(always)]
+    pub(super) fn interval_holds(&self, restart: usize) -> bool {
+        self.sums.is_none() || self.summed_interval_holds(restart)
     }
 
     /// The same for the restarts and the hash index.
-    #[inline]
-    pub(super) fn check_hash_index(&self) -> Result<()> {
-        match &self.sums {
-            None => Ok(()),
-            Some(sums) => self.compare_piece(sums, self.interval_sums()),
-        }
+    #[inline(always)]
+    pub(super) fn hash_index_holds(&self) -> bool {
+        self.sums.is_none() || self.piece_holds(self.interval_sums())
     }
 
+    #[cold]
     #[inline(never)]
-    fn compare_sums(&self, sums: &EntrySums, restart: usize) -> Result<()> {
-        self.compare_piece(sums, if self.layout.has_separate_values { 0 } else { restart })
+    fn summed_interval_holds(&self, restart: usize) -> bool {
+        self.piece_holds(if self.layout.has_separate_values { 0 } else { restart })
     }
 
-    fn compare_piece(&self, sums: &EntrySums, index: usize) -> Result<()> {
-        let piece = self.summed_piece(index);
-        let at = piece.start;
-        if sums.holds(index, || piece_sum(&self.bytes, index, piece)) {
-            Ok(())
-        } else {
-            Err(changed_in_memory().at_offset(at as u64))
-        }
+    #[cold]
+    #[inline(never)]
+    fn piece_holds(&self, index: usize) -> bool {
+        let sum = || piece_sum(&self.bytes, index, self.summed_piece(index));
+        self.sums.as_ref().is_none_or(|sums| sums.holds(index, sum))
     }
 
     /// The same block with other bytes, as if they had changed in memory.

@@ -11,7 +11,7 @@
 //! Loading walks every entry once, so a malformed one is found before the index is used.
 
 use super::entry::bad_entry;
-use super::entry_sums::{EntrySums, changed_in_memory, piece_sum};
+use super::entry_sums::{EntrySums, piece_sum};
 use super::flat_decode::{Decoded, flat_budget};
 use super::index_format::IndexFormat;
 use super::index_search::{FlatIndex, FlatIndexBuilder, RestartHeads};
@@ -172,16 +172,17 @@ impl IndexBlock {
         self.sums.is_some()
     }
 
-    /// Compares the checksum of an entry of a flat index, or of a restart interval, if there are checksums.
-    ///
-    /// # Errors
-    /// `Corruption` when its bytes changed since.
-    #[inline]
-    pub(super) fn check_piece(&self, index: usize) -> Result<()> {
-        match &self.sums {
-            Some(sums) if !sums.holds(index, || self.sum(index)) => Err(changed_in_memory()),
-            _ => Ok(()),
-        }
+    /// False when there are checksums, and that of an entry of a flat index, or of a restart interval, is another one
+    /// now.
+    #[inline(always)]
+    pub(super) fn piece_holds(&self, index: usize) -> bool {
+        self.sums.is_none() || self.summed_piece_holds(index)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn summed_piece_holds(&self, index: usize) -> bool {
+        self.sums.as_ref().is_none_or(|sums| sums.holds(index, || self.sum(index)))
     }
 
     #[inline(never)]

@@ -148,31 +148,43 @@ impl IndexCursor {
             }
             Form::Restarts { bytes, heads } => self.seek_restarts(block, bytes, heads.as_ref(), comparator, target),
         }
-        if let (true, Form::Flat(flat) | Form::Interpolated(flat)) = (block.is_protected(), &block.form) {
-            self.check_place(block, comparator, target, self.position, |position| {
-                let mut key = Vec::new();
-                flat.key_into(position, &mut key);
-                (position < flat.len()).then_some(key)
-            });
+        if block.is_protected() {
+            self.check_flat_place(block, comparator, target);
         }
     }
 
+    /// [`check_place`](Self::check_place) for a flat index; that of the others is part of the search.
+    #[cold]
+    #[inline(never)]
+    fn check_flat_place(&mut self, block: &IndexBlock, comparator: &InternalComparator, target: &[u8]) {
+        let (Form::Flat(flat) | Form::Interpolated(flat)) = &block.form else { return };
+        self.check_place(block, comparator, target, self.position, |position| {
+            let mut key = Vec::new();
+            flat.key_into(position, &mut key);
+            (position < flat.len()).then_some(key)
+        });
+    }
+
     /// Makes the cursor valid if there is an entry of a flat index at its position, as it was loaded.
-    #[inline]
+    #[inline(always)]
     fn settle(&mut self, block: &IndexBlock, entries: usize) {
         self.valid = self.position < entries && self.enter(block, self.position);
     }
 
     /// False, with the error, when the entry of a flat index, or the restart interval, is not as it was loaded.
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, block: &IndexBlock, piece: usize) -> bool {
-        match block.check_piece(piece) {
-            Ok(()) => true,
-            Err(error) => {
-                self.fail(error);
-                false
-            }
+        let holds = block.piece_holds(piece);
+        if !holds {
+            self.refuse();
         }
+        holds
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refuse(&mut self) {
+        self.fail(changed_in_memory());
     }
 
     #[cold]
@@ -194,12 +206,12 @@ impl IndexCursor {
     ) {
         let is_right = |piece: usize, wanted: fn(Ordering) -> bool| {
             let Some(key) = key(piece) else { return true };
-            block.check_piece(piece).is_ok() && wanted(compare(block, comparator, &key, target))
+            block.piece_holds(piece) && wanted(compare(block, comparator, &key, target))
         };
         if place.checked_sub(1).is_some_and(|before| !is_right(before, Ordering::is_lt))
             || !is_right(place, Ordering::is_ge)
         {
-            self.fail(changed_in_memory());
+            self.refuse();
         }
     }
 

@@ -261,10 +261,18 @@ impl Target {
 
     /// Starts the write-back of full spans early, so that `sync` has little to do. Where it waits for those before, an
     /// error is that of their pages: the system tells it once, and no later sync has it again.
+    #[inline(always)]
     pub(super) fn start_writeback(&mut self) -> Result<()> {
         if self.bytes_per_sync == 0 || self.position - self.writeback_start < self.bytes_per_sync {
             return Ok(());
         }
+        self.write_back()
+    }
+
+    // Most appends end no span.
+    #[cold]
+    #[inline(never)]
+    fn write_back(&mut self) -> Result<()> {
         // The last page is left out, because the next append changes it again.
         let page = device::page_bytes();
         let end = self.position - self.position % page;
