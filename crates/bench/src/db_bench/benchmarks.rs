@@ -173,8 +173,7 @@ pub(crate) const TABLE: &[Benchmark] = &[
     row(
         "randomwithverify",
         Work::VerifyTen,
-        "write, delete and look up ten keys at a time, which are there together or not at all; readwritepercent of \
-         them look-ups, deletepercent deletions",
+        "ten keys that are there together or not at all, written, deleted, looked up",
     ),
     row("approximatesizerandom", Work::ApproximateSizes, "ask for the bytes between two random keys"),
     row("updaterandom", Work::Update, "look up a random key and write it"),

@@ -50,7 +50,7 @@ fn what_is_not_understood_is_refused_with_a_hint() {
 #[test]
 fn what_is_not_here_is_refused_with_the_reason_and_its_default_is_fine() {
     let message = values("--row_cache_size=1").unwrap_err();
-    assert_eq!(message, "Not implemented: --row_cache_size=1: there is no row cache");
+    assert_eq!(message, "Not implemented: --row_cache_size=1: a cache of rows has no effect: blocks are cached");
     assert!(values("--row_cache_size=0 --use_plain_table=false --mix_get_ratio=1.0").is_ok());
     let message = values("--mmap_write=1").unwrap_err();
     assert!(
