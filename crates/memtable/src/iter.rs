@@ -222,7 +222,7 @@ impl InternalIterator for MemTableIter {
     #[inline]
     fn value(&self) -> &[u8] {
         match &self.copy {
-            None => self.table.nodes.entry(self.position).map_or(&[], |(_, value)| value),
+            None => self.table.nodes.value(self.position).unwrap_or_default(),
             Some(copy) => copy,
         }
     }

@@ -417,10 +417,12 @@ impl MemTable {
         user_key: &[u8],
         visit: &mut impl FnMut(SequenceNumber, ValueType, &[u8]) -> bool,
     ) -> bool {
-        let Some((found, value)) = self.nodes.entry(position) else { return false };
+        let Some(found) = self.nodes.key(position) else { return false };
         if !self.nodes.comparator().user().equal(user_key_of(found), user_key) {
             return false;
         }
+        // Not before: that of another key may be written over at this moment, under a lock that the caller has not.
+        let Some(value) = self.nodes.value(position) else { return false };
         let packed = trailer(found);
         // Only known types are added.
         let Some(value_type) = ValueType::from_u8(packed as u8) else { return false };

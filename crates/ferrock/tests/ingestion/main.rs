@@ -7,6 +7,7 @@
 //! crash.rs    a crash at every file operation of such a history
 //! files.rs    what options do to the files, and what is refused
 //! writer.rs   what a table of a writer has, and a reader finds
+//! runs.rs     scans that leap over deleted keys, while tables come and go
 //! threads.rs  writers, readers, compactions and ingestions at once
 //! ```
 #![allow(
@@ -24,5 +25,6 @@ mod crash;
 mod files;
 mod model;
 mod rig;
+mod runs;
 mod threads;
 mod writer;

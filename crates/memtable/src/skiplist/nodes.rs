@@ -181,6 +181,12 @@ impl Nodes {
         self.node(position).map(NodeRef::internal_key)
     }
 
+    /// The value at `position`.
+    #[inline]
+    pub(crate) fn value(&self, position: Position) -> Option<&[u8]> {
+        self.node(position).map(NodeRef::value)
+    }
+
     pub(crate) fn first(&self, list: List<'_>) -> Position {
         position(list.head.next_in_order())
     }
