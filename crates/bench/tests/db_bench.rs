@@ -264,6 +264,38 @@ fn threads_report_on_the_way() {
 }
 
 #[test]
+fn a_run_tells_of_itself_while_it_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("report.csv");
+    let report = format!("--report_file={}", file.display());
+    let arguments = ["--num=2000", "--benchmarks=fillseq,flush,readrandom", "--duration=3", "--threads=2"];
+    let reports = ["--report_interval_seconds=1", &report, "--stats_interval_seconds=1"];
+    let told = ["--thread_status_per_interval=1", "--perf_level=2", "--report_open_timing"];
+    let output = bench(directory.path(), &[&arguments[..], &reports, &told].concat());
+    let text = printed(&output);
+    let lines = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("OpenDb:     ") && text.contains(" milliseconds"), "{text}");
+    // Each benchmark makes the file anew: the last one read for three seconds.
+    let written = std::fs::read_to_string(&file).unwrap();
+    let rows: Vec<&str> = written.lines().collect();
+    assert_eq!(rows[0], "secs_elapsed,interval_qps");
+    assert!(rows.len() >= 3 && rows[1].starts_with("1,") && rows[2].starts_with("2,"), "{written}");
+    assert!(rows[1..].iter().all(|row| row.split_once(',').unwrap().1.parse::<u64>().unwrap() > 0), "{written}");
+    assert!(lines.contains("no flush or compaction runs") || lines.contains("compaction "), "{lines}");
+    let read = text.split("readrandom ").last().unwrap();
+    assert!(read.contains("PERF_CONTEXT:\n") && read.contains("get_read_bytes = "), "{text}");
+
+    for (wrong, reason) in [
+        (&["--report_interval_seconds=1", "--report_file=/no/such/place/report.csv"][..], "no such directory"),
+        (&["--perf_level=9"], "--perf_level=9 is not one of"),
+    ] {
+        let output = bench(directory.path(), &[&["--benchmarks=fillseq"][..], wrong].concat());
+        assert!(!output.status.success());
+        assert!(String::from_utf8_lossy(&output.stderr).contains(reason), "{output:?}");
+    }
+}
+
+#[test]
 fn time_and_rates_are_kept() {
     let directory = tempfile::tempdir().unwrap();
     let text = printed(&bench(

@@ -9,15 +9,22 @@ use common::threads::{Waiting, wait_until};
 use common::{creating, in_memory, key, options_on};
 use exposition::Page;
 use ferrock::metrics::{
-    ClassSnapshot, EntryRole, Metrics, ReadClass, WaitCause, WritePurpose, descriptions, prometheus, prometheus_page,
+    ClassSnapshot, EntryRole, JobKind, JobStage, Metrics, ReadClass, RunningJob, WaitCause, WritePurpose, descriptions,
+    prometheus, prometheus_page,
 };
-use ferrock::options::{CacheOptions, CompressionType, MemoryBudget, TableBlockCache};
+use ferrock::options::{CacheOptions, CompactionFilter, CompressionType, MemoryBudget, TableBlockCache};
 use ferrock::statistics::{Histogram, Statistics, Ticker};
-use ferrock::{ColumnFamily, ColumnFamilyOptions, Db, DbOptions, FlushOptions, ReadOptions, WriteBatch, WriteOptions};
+use ferrock::{
+    ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, ReadOptions, WriteBatch,
+    WriteOptions,
+};
+use ferrock_base::ValueType;
+use ferrock_base::compaction_filter::{FilterContext, FilterDecision, TableFileCreationReason};
 use ferrock_vfs::{FileSystem, MemoryFileSystem};
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 
 const DASHBOARD: &str = include_str!("../../../docs/grafana/ferrock.json");
 
@@ -247,6 +254,90 @@ fn a_page_says_what_was_done() {
     assert_eq!(page.of("ferrock_snapshots", &[]), Some(0.0));
     assert_eq!(page.of("ferrock_oldest_snapshot_sequence_number", &[]), None);
     assert_eq!(page.of("ferrock_obsolete_table_bytes", &[]), Some(0.0));
+}
+
+/// Holds a job at its first entry until the test has looked.
+struct Holding {
+    reached: mpsc::SyncSender<()>,
+    go_on: Mutex<mpsc::Receiver<()>>,
+    is_first: AtomicBool,
+}
+
+impl Holding {
+    fn new() -> (Arc<Self>, mpsc::Receiver<()>, mpsc::SyncSender<()>) {
+        let ((reached, was_reached), (go_on, waits)) = (mpsc::sync_channel(1), mpsc::sync_channel(1));
+        let holding = Self { reached, go_on: Mutex::new(waits), is_first: AtomicBool::new(true) };
+        (Arc::new(holding), was_reached, go_on)
+    }
+}
+
+impl CompactionFilter for Holding {
+    fn name(&self) -> &str {
+        "test.Holding"
+    }
+    fn should_filter_table_file_creation(&self, _: TableFileCreationReason) -> bool {
+        true
+    }
+    fn filter(&self, _: &FilterContext, _: &[u8], _: ValueType, _: &[u8]) -> FilterDecision {
+        if self.is_first.swap(false, Ordering::SeqCst) {
+            self.reached.send(()).unwrap();
+            self.go_on.lock().recv().unwrap();
+        }
+        FilterDecision::Keep
+    }
+}
+
+#[test]
+fn jobs_are_told_of_as_they_run() {
+    let (holding, was_reached, go_on) = Holding::new();
+    let mut family = quiet_family();
+    family.compaction_filter = Some(Arc::clone(&holding) as Arc<dyn CompactionFilter>);
+    family.target_file_size_base = 1000;
+    let (db, handles) = open(creating_in_memory(), &[("default", quiet_family()), ("held", family)]);
+    let held = &handles[1];
+    let put = |number: u64| db.put_cf(held, &key(number), &[number as u8; 100], &WriteOptions::default()).unwrap();
+    (0..50).for_each(put);
+    let running = |db: &Db| db.metrics().background.jobs;
+    assert_eq!(running(&db), []);
+    // What is seen is looked at when the job is over: a test that fails while it holds one would wait for ever.
+    let seen = std::thread::scope(|scope| {
+        let flush = scope.spawn(|| db.flush_cf(held, &FlushOptions::default()).unwrap());
+        was_reached.recv().unwrap();
+        let seen = running(&db);
+        go_on.send(()).unwrap();
+        flush.join().unwrap();
+        seen
+    });
+    assert_eq!(seen.len(), 1, "{seen:?}");
+    let RunningJob { kind, stage, start_level, output_level, inputs, written_bytes, .. } = seen[0];
+    assert_eq!((kind, stage, start_level, output_level), (JobKind::Flush, JobStage::Writing, None, 0));
+    assert_eq!((inputs, written_bytes, seen[0].is_manual), (1, 0, false));
+    assert_eq!((seen[0].family.as_str(), seen[0].reason), ("held", "Manual Flush"));
+    assert!(seen[0].input_bytes >= 50 * 100, "{seen:?}");
+    assert_eq!(running(&db), []);
+
+    (25..100).for_each(put);
+    holding.is_first.store(false, Ordering::SeqCst);
+    db.flush_cf(held, &FlushOptions::default()).unwrap();
+    holding.is_first.store(true, Ordering::SeqCst);
+    let seen = std::thread::scope(|scope| {
+        let compaction =
+            scope.spawn(|| db.compact_range_cf(held, None, None, &CompactRangeOptions::default()).unwrap());
+        was_reached.recv().unwrap();
+        let seen = db.metrics();
+        go_on.send(()).unwrap();
+        compaction.join().unwrap();
+        seen
+    });
+    let (jobs, level0) = (&seen.background.jobs, &seen.family("held").unwrap().levels[0]);
+    assert_eq!(jobs.len(), 1, "{jobs:?}");
+    let job = &jobs[0];
+    assert_eq!((job.kind, job.start_level, job.inputs, job.is_manual), (JobKind::Compaction, Some(0), 2, true));
+    assert_eq!((job.input_bytes, job.reason), (level0.bytes, "ManualCompaction"));
+    assert_eq!((level0.files_compacting, seen.background.running_compactions), (2, 0), "the count is of threads");
+    assert!(job.to_string().starts_with(&format!("compaction {} of held, L0 to L", job.job_id)), "{job}");
+    wait_until("the compaction is over", || running(&db).is_empty());
+    db.close().unwrap();
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use crate::source::View;
 use ferrock::Error;
 use ferrock::metrics::{
-    CacheMetrics, EntryRole, FamilyMetrics, JobMetrics, LevelMetrics, Metrics, ReadClass, StatisticsSnapshot,
-    WritePurpose,
+    CacheMetrics, EntryRole, FamilyMetrics, JobMetrics, LevelMetrics, Metrics, ReadClass, RunningJob,
+    StatisticsSnapshot, WritePurpose,
 };
 use serde_json::{Map, Value, json};
 
@@ -91,6 +91,7 @@ fn background(metrics: &Metrics) -> Value {
         "running_flushes": background.running_flushes,
         "running_compactions": background.running_compactions,
         "running_sorted_runs": background.running_sorted_runs,
+        "jobs": background.jobs.iter().map(running_job).collect::<Vec<_>>(),
         "errors": background.errors,
         "error": background.error.as_ref().map(error),
         "write_stall_proximity_pct": background.pressure.write_stall_proximity_pct,
@@ -98,6 +99,14 @@ fn background(metrics: &Metrics) -> Value {
             compaction_read_bytes, compaction_write_bytes, compaction_copied_bytes, compaction_us,
             remote_compactions),
     })
+}
+
+fn running_job(job: &RunningJob) -> Value {
+    let mut value = fields!(job; job_id, thread_id, family, reason, is_manual, start_level, output_level, inputs,
+        input_bytes, written_bytes, elapsed_us);
+    value["kind"] = job.kind.name().into();
+    value["stage"] = job.stage.name().into();
+    value
 }
 
 /// The holders of the budget, or without one what can be told apart all the same: memtables, open tables, the block

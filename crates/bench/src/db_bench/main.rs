@@ -22,6 +22,7 @@ mod flags;
 mod keys;
 mod options;
 mod output;
+mod reports;
 mod session;
 mod settings;
 mod stats;

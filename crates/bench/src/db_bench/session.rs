@@ -5,6 +5,7 @@ use crate::failure::{Failure, Result};
 use crate::keys::Keys;
 use crate::options::{EngineOptions, texts};
 use crate::output::Output;
+use crate::reports::Reported;
 use crate::settings::Settings;
 use crate::stats::{Repeats, Stats};
 use crate::values::{Merging, ValuePool};
@@ -139,12 +140,17 @@ impl Session {
     pub(crate) fn open(&mut self) -> Result<()> {
         let families = vec![("default".to_owned(), self.engine.family.clone())];
         let (path, options) = (&self.settings.directory, self.engine.db.clone());
+        let begun_us = self.clock.monotonic_us();
         let (db, _) = if self.settings.readonly {
             Db::open_read_only(path, options, Some(families))?
         } else {
             Db::open_cf(path, options, families)?
         };
         self.db = Some(db);
+        if self.settings.times_open {
+            let us = self.clock.monotonic_us().saturating_sub(begun_us);
+            self.output.say(&format!("OpenDb:     {:.6} milliseconds", us as f64 / 1000.0))?;
+        }
         Ok(())
     }
 
@@ -268,11 +274,16 @@ impl Session {
                 _ => None,
             },
             shows_progress: settings.progress && std::io::stderr().is_terminal(),
+            reported: settings.reports.is_some().then(Reported::default),
         };
         // Each run of a list draws other numbers, the same ones under the same seed.
         let position = (self.results.len() as u64) << 32 | u64::from(run) << 16;
         let seed = self.seed.wrapping_add(position);
-        run_threads(&shared, benchmark.work, counted, counted + usize::from(has_writer), seed)
+        let run = || run_threads(&shared, benchmark.work, counted, counted + usize::from(has_writer), seed);
+        match (&settings.reports, &shared.reported) {
+            (Some(reports), Some(reported)) => reports.while_running(reported, run),
+            _ => run(),
+        }
     }
 }
 

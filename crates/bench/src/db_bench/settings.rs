@@ -1,7 +1,10 @@
 //! The flags that shape a run, as typed values.
 
 use crate::flags::Values;
+use crate::reports::{self, Reports};
+use ferrock::statistics::PerfLevel;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// How the benchmarks are run.
 #[derive(Clone, Debug)]
@@ -62,6 +65,11 @@ pub(crate) struct Settings {
     pub(crate) stats_interval: u64,
     pub(crate) stats_interval_seconds: u64,
     pub(crate) stats_per_interval: bool,
+    pub(crate) jobs_per_interval: bool,
+    pub(crate) reports: Option<Reports>,
+    pub(crate) times_open: bool,
+    /// What threads count of themselves; `None`: nothing.
+    pub(crate) perf_level: Option<PerfLevel>,
     pub(crate) json: bool,
     pub(crate) merge_operator: String,
     /// An experiment instead of benchmarks, when this is not empty.
@@ -76,6 +84,25 @@ pub(crate) struct Settings {
 /// Values and keys longer than this are a slip of the keyboard.
 const MAX_SIZE_BYTES: usize = 1 << 30;
 const MAX_THREADS: usize = 4096;
+
+fn reports(values: &Values) -> Result<Option<Reports>, String> {
+    let interval = Duration::from_secs(values.at_least("report_interval_seconds", 0)?);
+    let file = PathBuf::from(values.text("report_file"));
+    if interval.is_zero() {
+        return Ok(None);
+    }
+    reports::check(&file)?;
+    Ok(Some(Reports { file, interval }))
+}
+
+fn perf_level(values: &Values) -> Result<Option<PerfLevel>, String> {
+    let number = values.at_least("perf_level", 1)?;
+    match PerfLevel::from_number(number) {
+        Some(PerfLevel::Disable) => Ok(None),
+        Some(level) => Ok(Some(level)),
+        None => Err(format!("--perf_level={number} is not one of 1 (nothing) to 6 (everything)")),
+    }
+}
 
 impl Settings {
     /// Reads the flags.
@@ -140,6 +167,10 @@ impl Settings {
             stats_interval: values.at_least("stats_interval", 0)?,
             stats_interval_seconds: values.at_least("stats_interval_seconds", 0)?,
             stats_per_interval: values.at_least::<i64>("stats_per_interval", 0)? > 0,
+            jobs_per_interval: values.at_least::<i64>("thread_status_per_interval", 0)? > 0,
+            reports: reports(values)?,
+            times_open: values.bool("report_open_timing"),
+            perf_level: perf_level(values)?,
             json: values.bool("json"),
             merge_operator: values.text("merge_operator").to_owned(),
             experiment: values.text("experiment").to_owned(),

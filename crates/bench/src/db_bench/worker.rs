@@ -2,10 +2,12 @@
 
 use crate::failure::{Failure, Result};
 use crate::keys::Keys;
+use crate::reports::{self, Reported};
 use crate::settings::Settings;
 use crate::stats::{Operation, Stats};
 use crate::values::ValuePool;
 use crate::workloads::Graph;
+use ferrock::statistics::PerfContext;
 use ferrock::{Db, ReadOptions, WriteOptions};
 use ferrock_base::clock::Clock;
 use ferrock_base::random::Random;
@@ -33,6 +35,8 @@ pub(crate) struct Shared<'a> {
     /// The graph of LinkBench's threads.
     pub(crate) graph: Option<Graph>,
     pub(crate) shows_progress: bool,
+    /// Operations since the last line of the file that is reported to.
+    pub(crate) reported: Option<Reported>,
 }
 
 /// Keys that a thread reads between two requests to the read limiter.
@@ -82,8 +86,17 @@ impl<'a> Worker<'a> {
 
     /// Does its share of a benchmark, and stops the others when it fails.
     pub(crate) fn run(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let perf_level = self.shared.settings.perf_level;
+        if let Some(level) = perf_level {
+            level.set_of_thread();
+            PerfContext::reset_thread();
+        }
         let outcome = work(self);
         self.stats.stop();
+        if perf_level.is_some() && self.index == 0 {
+            let counted = PerfContext::of_thread().report(true);
+            self.stats.add_message(&format!("PERF_CONTEXT:\n{counted}"));
+        }
         if outcome.is_err() {
             self.shared.stop.store(true, Ordering::Relaxed);
         }
@@ -114,6 +127,9 @@ impl<'a> Worker<'a> {
     #[inline]
     pub(crate) fn finished(&mut self, count: u64, operation: Operation) {
         self.stats.finished(count, operation);
+        if let Some(reported) = &self.shared.reported {
+            reported.add(count);
+        }
         if self.stats.done() >= self.next_report {
             self.report();
         }
@@ -158,9 +174,13 @@ impl<'a> Worker<'a> {
             true => self.shared.db.property("rocksdb.stats").unwrap_or_default(),
             false => String::new(),
         };
+        let jobs = match settings.jobs_per_interval && self.index == 0 {
+            true => reports::running_jobs(self.shared.db),
+            false => String::new(),
+        };
         let _ = writeln!(
             std::io::stderr(),
-            "{} ... thread {}: ({now_done},{done}) ops and ({:.1},{:.1}) ops/second in ({now_seconds:.6},{:.6}) seconds\n{statistics}",
+            "{} ... thread {}: ({now_done},{done}) ops and ({:.1},{:.1}) ops/second in ({now_seconds:.6},{:.6}) seconds\n{statistics}{jobs}",
             self.shared.name,
             self.index,
             now_done as f64 / now_seconds,

@@ -55,11 +55,26 @@ pub(crate) struct Waits {
     pub(crate) stop_us: u64,
 }
 
+/// A flush or a compaction that runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    pub(crate) kind: String,
+    pub(crate) family: String,
+    /// `None` of a flush.
+    pub(crate) start_level: Option<u64>,
+    pub(crate) output_level: u64,
+    pub(crate) inputs: u64,
+    pub(crate) input_bytes: u64,
+    pub(crate) written_bytes: u64,
+    pub(crate) elapsed_us: u64,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Background {
     pub(crate) running_flushes: u64,
     pub(crate) running_compactions: u64,
     pub(crate) running_sorted_runs: u64,
+    pub(crate) jobs: Vec<Job>,
     /// The one for which writes are stopped.
     pub(crate) error: Option<String>,
     pub(crate) write_stall_proximity_pct: u64,
@@ -272,12 +287,26 @@ fn stalls(of: &Part) -> Result<Stalls> {
     })
 }
 
+fn job(of: &Part) -> Result<Job> {
+    Ok(Job {
+        kind: of.text("kind")?,
+        family: of.text("family")?,
+        start_level: of.optional_u64("start_level")?,
+        output_level: of.u64("output_level")?,
+        inputs: of.u64("inputs")?,
+        input_bytes: of.u64("input_bytes")?,
+        written_bytes: of.u64("written_bytes")?,
+        elapsed_us: of.u64("elapsed_us")?,
+    })
+}
+
 fn background(of: &Part) -> Result<Background> {
     let totals = of.at("totals")?;
     Ok(Background {
         running_flushes: of.u64("running_flushes")?,
         running_compactions: of.u64("running_compactions")?,
         running_sorted_runs: of.u64("running_sorted_runs")?,
+        jobs: of.list("jobs", job)?,
         error: of.optional("error")?.map(|error| error.text("message")).transpose()?,
         write_stall_proximity_pct: of.u64("write_stall_proximity_pct")?,
         flushes: totals.u64("flushes")?,

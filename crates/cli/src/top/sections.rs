@@ -2,7 +2,7 @@
 
 use super::layout::{Line, Style, Table, wrapped};
 use super::look::View;
-use super::numbers::{Family, Level, Numbers};
+use super::numbers::{Family, Job, Level, Numbers};
 use super::rates::Rates;
 use super::snapshot::Snapshot;
 use super::text::{self, UNKNOWN};
@@ -132,7 +132,26 @@ pub(crate) fn work(numbers: &Numbers, width: usize) -> Vec<Line> {
             values.push(("age of the oldest", text::span(of.oldest_age_seconds)));
         }
     }
-    titled("Work and data", "", items(&values, width))
+    let mut lines = items(&values, width);
+    for job in of.jobs.iter().filter(|_| numbers.is_live) {
+        lines.extend(wrapped(&running(job), width, Style::Busy));
+    }
+    titled("Work and data", "", lines)
+}
+
+/// What a job does, in one line.
+fn running(job: &Job) -> String {
+    let from = job.start_level.map_or_else(String::new, |level| format!("L{level} to "));
+    format!(
+        "{} of {}, {from}L{}: {} inputs of {}, {} written, for {}",
+        job.kind,
+        job.family,
+        job.output_level,
+        output::number(job.inputs),
+        output::bytes(job.input_bytes),
+        output::bytes(job.written_bytes),
+        text::time(job.elapsed_us as f64),
+    )
 }
 
 /// The causes for which writers waited.

@@ -10,6 +10,7 @@ use crate::events::Event;
 use crate::jobs::background_error::Reason;
 use crate::jobs::{PickedCompaction, ScheduledCompaction, StoppedBy, Wanted};
 use crate::metrics::Counters;
+use crate::metrics::running::{JobDescription, JobKind, JobProgress};
 use crate::options::{BlobGarbageCollectionPolicy, ColumnFamilyOptions};
 use crate::spans;
 use ferrock_base::{Error, ErrorKind, MAX_SEQUENCE_NUMBER, Result};
@@ -238,10 +239,17 @@ fn run_and_install(
     };
     let (is_manual, max_subcompactions) = (scheduled.is_manual, request.max_subcompactions);
     let job = CompactionJob { context: &context, choice, is_manual, collection, within: None, max_subcompactions };
+    let progress = choice.kind.writes_files().then(|| list(core, scheduled));
     let (remote, output) = match remote::run(core, scheduled, &context, collection)? {
         Some((remote, output)) => (Some(remote), output),
-        None => (None, job.run(&JobPlace::of_compaction(core, request.stopped_by, Some(scheduled)))?),
+        None => {
+            let place = JobPlace::of_compaction(core, request.stopped_by, Some(scheduled), progress.as_ref());
+            (None, job.run(&place)?)
+        }
     };
+    if let Some(progress) = &progress {
+        progress.installs();
+    }
     pre_commit(&output);
     let written = if choice.kind.writes_files() { output.size_bytes() } else { 0 };
     let installs = core.installs.lock();
@@ -267,6 +275,23 @@ fn run_and_install(
         record_compaction(recorder, scheduled, &output, written, us);
     }
     Ok(output)
+}
+
+/// Lists a compaction among the jobs that run.
+fn list<'a>(core: &'a DbCore, job: &ScheduledCompaction) -> JobProgress<'a> {
+    let choice = &job.choice;
+    let description = JobDescription {
+        kind: JobKind::Compaction,
+        job_id: job.job_id,
+        family: job.data.name.clone(),
+        reason: choice.reason.name(),
+        is_manual: job.is_manual,
+        start_level: Some(choice.start_level),
+        output_level: choice.output_level,
+        inputs: choice.input_files().count(),
+        input_bytes: choice.input_size_bytes(),
+    };
+    core.metrics.running().begin(&*core.env.clock, description)
 }
 
 fn note_compaction(core: &DbCore, job: &ScheduledCompaction, output: &JobOutput, written: u64, us: u64) {

@@ -21,6 +21,7 @@ use crate::events::Event;
 use crate::jobs::background_error::Reason;
 use crate::jobs::{FlushInput, FlushScope, LogChange, StoppedBy, Switch};
 use crate::metrics::Counters;
+use crate::metrics::running::{JobDescription, JobKind};
 use crate::spans;
 use ferrock_base::compaction_filter::TableFileCreationReason;
 use ferrock_base::{ErrorKind, FileNumber, Result};
@@ -170,7 +171,8 @@ pub(super) fn write_tables(core: &DbCore, inputs: Vec<FlushInput>, job_id: u64) 
     for FlushInput { data, memtables, log_number_after, reason } in inputs {
         let before = core.env.clock.monotonic_us();
         let written = direct_writes::complete(core, &memtables).and_then(|files| {
-            Ok((write_level_0(core, &data, &memtables, TableFileCreationReason::Flush, job_id)?, files))
+            let (kind, why) = (TableFileCreationReason::Flush, reason.name());
+            Ok((write_level_0(core, &data, &memtables, kind, why, job_id)?, files))
         });
         match written {
             Ok((output, files)) => {
@@ -288,16 +290,29 @@ fn note_flush(
 }
 
 /// Writes memtables of a family to tables of level 0 that can be opened. They do not count yet. A failure leaves
-/// none.
+/// none. `why` is what the list of running jobs says.
 pub(crate) fn write_level_0(
     core: &DbCore,
     data: &Arc<ColumnFamilyData>,
     memtables: &[Arc<MemTable>],
     reason: TableFileCreationReason,
+    why: &'static str,
     job_id: u64,
 ) -> Result<JobOutput> {
     let context = job_env::job_context(core, data, core.versions.current(data.id), None, WrittenBy::Flush)?;
-    FlushJob { context: &context, memtables, reason }.run(&JobPlace::of_flush(core, job_id))
+    let description = JobDescription {
+        kind: JobKind::Flush,
+        job_id,
+        family: data.name.clone(),
+        reason: why,
+        is_manual: false,
+        start_level: None,
+        output_level: 0,
+        inputs: memtables.len(),
+        input_bytes: memtables.iter().map(|memtable| memtable.data_size_bytes()).sum(),
+    };
+    let progress = core.metrics.running().begin(&*core.env.clock, description);
+    FlushJob { context: &context, memtables, reason }.run(&JobPlace::of_flush(core, job_id, &progress))
 }
 
 /// Opens tables that were just installed: estimates and the choice of compactions need to know what is in them.

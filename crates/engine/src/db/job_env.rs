@@ -4,6 +4,7 @@ use super::{DbCore, event_log, job_events};
 use crate::column_family::ColumnFamilyData;
 use crate::jobs::{ScheduledCompaction, StoppedBy};
 use crate::metrics::Counters;
+use crate::metrics::running::JobProgress;
 use crate::write::controller::StallCondition;
 use ferrock_base::{Error, FileNumber, Result};
 use ferrock_options::CompactionJobStats;
@@ -65,21 +66,25 @@ pub(super) struct JobPlace<'a> {
     /// For listeners, with the compaction that it is, if its parts are told of.
     job_id: u64,
     compaction: Option<&'a ScheduledCompaction>,
+    /// Its place among the jobs that run, if it is listed.
+    progress: Option<&'a JobProgress<'a>>,
 }
 
 impl<'a> JobPlace<'a> {
     /// Of a flush: what it writes is acknowledged, and needs the space however little there is.
-    pub(super) fn of_flush(core: &'a DbCore, job_id: u64) -> Self {
-        Self { core, stopped_by: StoppedBy::Closing, is_bounded: false, job_id, compaction: None }
+    pub(super) fn of_flush(core: &'a DbCore, job_id: u64, progress: &'a JobProgress<'a>) -> Self {
+        let (stopped_by, progress) = (StoppedBy::Closing, Some(progress));
+        Self { core, stopped_by, is_bounded: false, job_id, compaction: None, progress }
     }
 
     pub(super) fn of_compaction(
         core: &'a DbCore,
         stopped_by: StoppedBy<'a>,
         compaction: Option<&'a ScheduledCompaction>,
+        progress: Option<&'a JobProgress<'a>>,
     ) -> Self {
         let job_id = compaction.map_or(0, |compaction| compaction.job_id);
-        Self { core, stopped_by, is_bounded: true, job_id, compaction }
+        Self { core, stopped_by, is_bounded: true, job_id, compaction, progress }
     }
 }
 
@@ -97,6 +102,9 @@ impl JobEnv for JobPlace<'_> {
     }
 
     fn note_output(&self, path: PathBuf, bytes: u64) -> Result<()> {
+        if let Some(progress) = self.progress {
+            progress.add_written(bytes);
+        }
         let deletion = self.core.files.deletion();
         deletion.count(path, bytes);
         if self.is_bounded { deletion.check_limit() } else { Ok(()) }

@@ -60,6 +60,7 @@ fn background_metrics(core: &DbCore) -> BackgroundMetrics {
         running_flushes: counts.running_flushes,
         running_compactions: counts.running_compactions,
         running_sorted_runs: counts.running_sorted_runs,
+        jobs: core.metrics.running().now(core.env.clock.monotonic_us()),
         compaction_aborts: core.jobs.num_aborts(),
         errors: counts.errors,
         error: core.jobs.standing_error(),

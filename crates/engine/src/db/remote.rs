@@ -122,7 +122,7 @@ pub(super) fn run(
         return local(scheduled, status);
     }
     let outcome = CompactionServiceResult::decode(&result).and_then(|result| {
-        let place = JobPlace::of_compaction(core, StoppedBy::Abort, None);
+        let place = JobPlace::of_compaction(core, StoppedBy::Abort, None, None);
         let output = import(context, choice, &place, &result, job_digest(&input), blob_job.as_ref())?;
         if let Some(numbers) = &mut numbers {
             numbers.used.extend(&output.written.blobs);

@@ -9,6 +9,7 @@
 //! | `counters.rs` | groups, batches, bytes, jobs: one set for the database |
 //! | `stalls.rs` | stalls by cause: one set for each family; times by cause: one set for the database |
 //! | `levels.rs` | jobs by the level that they write to: one set for each family |
+//! | `running.rs` | jobs as they run: a row for each |
 //! | `history.rs` | nothing: it keeps by how much the tickers grew, period by period |
 //! | `turns.rs` | nothing: it tells when a period is over |
 //! | `report.rs` | nothing: the typed value of all of it |
@@ -25,6 +26,7 @@ pub(crate) mod history;
 pub(crate) mod levels;
 pub(crate) mod operations;
 mod report;
+pub(crate) mod running;
 pub(crate) mod scans;
 pub(crate) mod stalls;
 pub(crate) mod stats_text;
@@ -38,6 +40,7 @@ pub use report::{
     BackgroundMetrics, CacheMetrics, FamilyMetrics, LevelMetrics, LogMetrics, MemtableMetrics, Metrics,
     SnapshotMetrics, StallMetrics, StoredBytes,
 };
+pub use running::{JobKind, JobStage, RunningJob};
 pub use stalls::{FamilyStalls, WriterWaits};
 
 #[doc(no_inline)]
@@ -56,6 +59,7 @@ use ferrock_table::LookupRecorder;
 use history::History;
 use operations::{Watch, WriteWatch};
 use parking_lot::Mutex;
+use running::RunningJobs;
 use stalls::{WaitCounters, WaitKind};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -67,6 +71,8 @@ pub(crate) struct DatabaseCounters {
     counters: Counters,
     /// Waits of writers, by cause.
     waits: WaitCounters,
+    /// Jobs as they run.
+    running: RunningJobs,
     /// What the options gave to count in.
     statistics: Option<Arc<Statistics>>,
     /// Those of dumps of statistics into the LOG.
@@ -107,6 +113,7 @@ impl DatabaseCounters {
         Self {
             counters: Counters::default(),
             waits: WaitCounters::default(),
+            running: RunningJobs::default(),
             dumps: Turns::new(now_us),
             snapshots: Turns::new(now_us),
             history: History::new(statistics.as_deref()),
@@ -241,6 +248,11 @@ impl DatabaseCounters {
     /// Waits of writers, by cause.
     pub(crate) fn waits(&self) -> &WaitCounters {
         &self.waits
+    }
+
+    /// Jobs as they run.
+    pub(crate) fn running(&self) -> &RunningJobs {
+        &self.running
     }
 
     /// The counters themselves.

@@ -6,6 +6,7 @@
 
 use super::counters::{JobTotals, WriteMetrics};
 use super::levels::{JobMetrics, ratio};
+use super::running::RunningJob;
 use super::stalls::{FamilyStalls, WriterWaits};
 use ferrock_base::{Error, SequenceNumber};
 use ferrock_cache::CacheStats;
@@ -75,10 +76,13 @@ pub struct StallMetrics {
 pub struct BackgroundMetrics {
     /// Flushes that run.
     pub running_flushes: usize,
-    /// Compactions that run.
+    /// Compactions that run, but for those of calls.
     pub running_compactions: usize,
     /// Sorted runs that these read.
     pub running_sorted_runs: usize,
+    /// Those flushes and compactions that write files, one by one, the oldest first. Those of calls are
+    /// among them; one that was just chosen or is being installed may be counted above and not be here.
+    pub jobs: Vec<RunningJob>,
     /// Calls that have compactions aborted and were not taken back.
     pub compaction_aborts: usize,
     /// Background errors since the open.

@@ -16,7 +16,6 @@ const COMPARATOR: &str = "keys are ordered bytewise";
 const MIXGRAPH: &str = "the benchmark mixgraph is not here";
 const MULTIPLE: &str = "one database with one column family is measured";
 const POOLS: &str = "there are no thread pools; max_background_jobs bounds what runs at once";
-const REPORTS: &str = "there are no reports while a benchmark runs";
 const SECONDARY: &str = "there are no secondary caches, and this program opens no secondary instances";
 const FOLLOWER: &str = "this program opens no followers: Db::open_as_follower and `ldb --leader_path` do";
 const SIMULATION: &str = "nothing is simulated";
@@ -62,11 +61,8 @@ pub(super) const REFUSED: &[Row] = &[
     refused("numdistinct", Integer, "1000", "the benchmark randomreplacekeys is not here"),
     refused("optimistic_transaction_db", Bool, "false", TRANSACTIONS),
     refused("overwrite_probability", Number, "0", "fillrandom draws from all keys alike"),
-    refused("perf_level", Integer, "1", "perf contexts are not printed; --statistics counts what all threads do"),
     refused("read_random_exp_range", Number, "0", "readrandom draws from all keys alike"),
     refused("report_file_operations", Bool, "false", "the property ferrock.io counts them; see statistics"),
-    refused("report_interval_seconds", Integer, "0", REPORTS),
-    refused("report_open_timing", Bool, "false", "opening is not timed"),
     refused("restore_dir", Text, "", "this program backs nothing up: `ldb backup` and ferrock-backup do"),
     refused("row_cache_size", Integer, "0", "a cache of rows has no effect: blocks are cached"),
     refused("secondary_cache_uri", Text, "", SECONDARY),
@@ -80,7 +76,6 @@ pub(super) const REFUSED: &[Row] = &[
     refused("simulate_hdd", Bool, "false", SIMULATION),
     refused("sine_mix_rate", Bool, "false", MIXGRAPH),
     refused("sine_write_rate", Bool, "false", "rates are constant"),
-    refused("thread_status_per_interval", Integer, "0", REPORTS),
     refused("trace_file", Text, "", TRACES),
     refused("transaction_db", Bool, "false", TRANSACTIONS),
     refused("truth_db", Text, "/dev/shm/truth_db/dbbench", "values are checked against their keys; see verify"),
@@ -169,8 +164,7 @@ pub(super) const REFUSED: &[Row] = &[
     refused("use_cache_jemalloc_no_dump_allocator", Bool, "false", "memory comes from the system's allocator"),
     refused("use_cache_memkind_kmem_allocator", Bool, "false", "memory comes from the system's allocator"),
     refused("read_with_latest_user_timestamp", Bool, "true", COMPARATOR),
-    refused("report_file", Text, "report.csv", REPORTS),
-    refused("slow_usecs", Integer, "1000000", REPORTS),
+    refused("slow_usecs", Integer, "1000000", "slow operations are not told one by one; --histogram counts them"),
     refused("restore_rate_limit", Integer, "0", "this program backs nothing up: `ldb backup` and ferrock-backup do"),
     refused("simulate_hybrid_fs_file", Text, "", SIMULATION),
     refused("simulate_hybrid_hdd_multipliers", Integer, "1", SIMULATION),

@@ -132,6 +132,16 @@ pub(super) const ROWS: &[Row] = &[
         "seconds between two lines about each thread on standard error; 0: none",
     ),
     row("stats_per_interval", Kind::Integer, "0", "at each of those lines print the statistics of the database too"),
+    row("thread_status_per_interval", Kind::Integer, "0", "at each of those lines print the jobs that run, too"),
+    row("report_interval_seconds", Kind::Integer, "0", "seconds between two lines of report_file; 0: none is written"),
+    row("report_file", Kind::Text, "report.csv", "the operations of each report_interval_seconds, as CSV"),
+    row("report_open_timing", Kind::Bool, "false", "print how long it takes to open the database"),
+    row(
+        "perf_level",
+        Kind::Integer,
+        "1",
+        "what a thread counts of itself, printed behind a benchmark: 1 nothing, 2 counts, 3 and more also times",
+    ),
     row("progress_reports", Kind::Bool, "true", "show progress on standard error, when that is a terminal"),
     row(
         "json",

@@ -131,7 +131,8 @@ fn flush_recovered(
     if memtable.is_empty() {
         return Ok(());
     }
-    let output = flush::write_level_0(core, data, &[Arc::clone(&memtable)], TableFileCreationReason::Recovery, job_id)?;
+    let (memtables, kind) = ([Arc::clone(&memtable)], TableFileCreationReason::Recovery);
+    let output = flush::write_level_0(core, data, &memtables, kind, "Recovery", job_id)?;
     data.memtable.store(data.new_memtable());
     let edit = edits.entry(data.id).or_insert_with(|| VersionEdit::for_column_family(data.id));
     edit.new_files.extend(output.files);
