@@ -4,7 +4,7 @@
     cargo xtask page                                        installs Chromium where it can, builds, and runs this
     dev/page/check.py --server target/debug/examples/page [--chromium PATH] [--pictures DIR] [SCENARIO ...]
 
-Scenarios: loaded, many, empty, damaged, lost; all without a name. `--pictures` keeps what the page looked like. Each
+Scenarios: loaded, busy, many, empty, damaged, lost; all without a name. `--pictures` keeps what the page looked like. Each
 scenario is served by a process of crates/inspect/examples/page.rs.
 
 Exit code: 0 when every check passed, 1 when one failed, 2 when the browser or the server cannot be started.
@@ -189,6 +189,30 @@ def by_keyboard(page):
     page.check("the keyboard is at the list again", "document.activeElement === at('list')")
 
 
+def busy(browser, program, looks):
+    """A compaction that runs, writers that wait for it, and the budget, all as the server tells them."""
+    with Server(program, "busy") as server:
+        page = browser.open(server.url)
+        shown(page)
+        page.wait("writers are stopped", "at('state').textContent.includes('stopped')")
+        row = page.wait("the compaction is listed as it runs",
+                        "[...document.querySelectorAll('#jobs tr')].map(row => [...row.cells].map("
+                        "cell => cell.textContent)).find(cells => /^compaction \\d+$/.test(cells[0]))")
+        told = page.evaluate("""(async () => {
+            const job = (await ask('/api/metrics')).value.background.jobs[0];
+            return ['compaction ' + job.job_id, job.family, 'L' + job.start_level + ' to L' + job.output_level,
+                job.reason, String(job.inputs), bytes(job.input_bytes), bytes(job.written_bytes), job.stage];
+        })()""")
+        if row[:-1] != told:
+            raise Failed(f"the page lists {row}, and the server tells {told}")
+        first = page.evaluate("now.background.jobs[0].elapsed_us")
+        page.wait("it goes on", f"now.background.jobs[0].elapsed_us > {first}")
+        page.check("one compaction runs", "/^1 compaction runs over \\d+ sorted runs/.test(at('jobs').innerText)")
+        page.check("of a budget of 64 MiB", "at('memory').textContent.includes('of a budget of 64')")
+        looks.all(page, "busy")
+        page.close()
+
+
 def many(browser, program, looks):
     with Server(program, "many") as server:
         page = browser.open(server.url)
@@ -265,7 +289,7 @@ def lost(browser, program, looks):
         page.close()
 
 
-SCENARIOS = [loaded, many, empty, damaged, lost]
+SCENARIOS = [loaded, busy, many, empty, damaged, lost]
 
 
 def main():
@@ -273,7 +297,7 @@ def main():
     parser.add_argument("--server", required=True, help="the example `page` of ferrock-inspect")
     parser.add_argument("--chromium", default="chromium")
     parser.add_argument("--pictures", type=Path, help="a directory to keep pictures in")
-    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="loaded, many, empty, damaged, lost")
+    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="loaded, busy, many, empty, damaged, lost")
     arguments = parser.parse_args()
     names = [scenario.__name__ for scenario in SCENARIOS]
     wrong = [name for name in arguments.scenarios if name not in names]

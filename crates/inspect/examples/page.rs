@@ -4,14 +4,17 @@
 //! | kind | database |
 //! |---|---|
 //! | `loaded` | two families, some levels, statistics, keys with bytes of every kind; writes and reads go on |
+//! | `busy` | a compaction runs for as long as the page is served, and writers are stopped behind it |
 //! | `many` | 10,000 tables, in memory |
 //! | `empty` | nothing was written |
 //! | `damaged` | a directory whose MANIFEST has a wrong byte |
 
-use ferrock::options::{Components, CompressionType, WaitForCompactOptions};
+use ferrock::options::{CompactionFilter, Components, CompressionType, MemoryBudget, WaitForCompactOptions};
 use ferrock::statistics::{Statistics, StatsLevel};
 use ferrock::{ColumnFamilyOptions, Db, DbOptions, Error, ErrorKind, Result};
-use ferrock_base::clock::SystemClock;
+use ferrock_base::ValueType;
+use ferrock_base::clock::{Clock, SystemClock};
+use ferrock_base::compaction_filter::{FilterContext, FilterDecision};
 use ferrock_inspect::ServeInspector;
 use ferrock_vfs::MemoryFileSystem;
 use std::io::Read;
@@ -27,11 +30,12 @@ fn main() -> Result<()> {
     let directory = tempfile::tempdir().map_err(|source| Error::io("making a directory", "page", source))?;
     match kind {
         "loaded" => loaded(directory.path(), &address),
+        "busy" => busy(directory.path(), &address),
         "many" => many(&address),
         "empty" => serve(&open(directory.path(), options(), ColumnFamilyOptions::default())?, &address),
         "damaged" => damaged(directory.path(), &address),
         _ => {
-            let message = format!("{kind:?} is no kind of database; there are loaded, many, empty and damaged");
+            let message = format!("{kind:?} is no kind of database; there are loaded, busy, many, empty and damaged");
             Err(Error::new(ErrorKind::InvalidArgument, message))
         }
     }
@@ -103,6 +107,51 @@ fn loaded(path: &Path, address: &str) -> Result<()> {
     })?;
     drop(inspector);
     drop(markup);
+    db.close()
+}
+
+/// Holds compactions until the page is over.
+struct Holding {
+    is_over: AtomicBool,
+    clock: Arc<dyn Clock>,
+}
+
+impl CompactionFilter for Holding {
+    fn name(&self) -> &str {
+        "page.Holding"
+    }
+    fn filter(&self, _: &FilterContext, _: &[u8], _: ValueType, _: &[u8]) -> FilterDecision {
+        while !self.is_over.load(Ordering::Relaxed) {
+            self.clock.sleep(Duration::from_millis(10));
+        }
+        FilterDecision::Keep
+    }
+}
+
+fn busy(path: &Path, address: &str) -> Result<()> {
+    let mut options = options();
+    options.components.memory_budget = Some(MemoryBudget::new(64 << 20));
+    options.components.statistics = Some(Arc::new(Statistics::new(StatsLevel::All)));
+    let holding = Arc::new(Holding { is_over: AtomicBool::new(false), clock: SystemClock::shared() });
+    let mut family = ColumnFamilyOptions::default();
+    family.compaction_filter = Some(Arc::clone(&holding) as Arc<dyn CompactionFilter>);
+    family.level0_file_num_compaction_trigger = 2;
+    family.level0_slowdown_writes_trigger = 4;
+    family.level0_stop_writes_trigger = 4;
+    let db = open(path, options, family)?;
+    for table in 0..4_u64 {
+        (0..1000).try_for_each(|number| write(&db, 1000 * table + number))?;
+        db.flush()?;
+    }
+    let inspector = db.serve_inspector(address)?;
+    println!("{}", inspector.url());
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| db.put(b"stopped", b"until the compaction ends"));
+        wait();
+        holding.is_over.store(true, Ordering::Relaxed);
+        writer.join().unwrap_or(Ok(()))
+    })?;
+    drop(inspector);
     db.close()
 }
 
