@@ -35,12 +35,12 @@ c_fallible! {
             memory::put(created, 0);
             (borrow(db, "database")?, borrow(options, "options")?, memory::array(names, count_of(count)))
         };
-        let mut families = Vec::with_capacity(names.len());
+        let mut texts = Vec::with_capacity(names.len());
         for name in names {
             // SAFETY: the contract.
-            let name = unsafe { memory::text(*name, "column family's name")? };
-            families.push(db.create_family(name, options)?);
+            texts.push(unsafe { memory::text(*name, "column family's name")? });
         }
+        let families = db.create_families(&texts, options)?;
         let handles: Vec<_> =
             families.into_iter().map(|family| give(rocksdb_column_family_handle_t { family })).collect();
         // SAFETY: the contract.

@@ -86,6 +86,15 @@ impl rocksdb_t {
             Some(ttl) => ttl.create_column_family(name, options, None),
         }
     }
+
+    /// Creates families with the same options, as [`create_family`](Self::create_family) does.
+    pub(crate) fn create_families(&self, names: &[&str], options: &rocksdb_options_t) -> Result<Vec<ColumnFamily>> {
+        if self.ttl.is_some() {
+            return names.iter().map(|name| self.create_family(name, options)).collect();
+        }
+        let options = options.family_to_open()?;
+        self.db.create_column_families(names.iter().map(|name| ((*name).to_owned(), options.clone())).collect())
+    }
 }
 
 c_fallible! {

@@ -5,6 +5,7 @@
 mod column_family;
 mod db;
 mod events;
+mod family_texts;
 mod files;
 mod info_log;
 mod job_directory;

@@ -1,5 +1,6 @@
 //! What an open database was given: its options as they are now, the environment that it runs in, its identity.
 
+use crate::family_texts::FamilyTexts;
 use crate::option_notes::OptionNotes;
 use crate::options::DbOptions;
 use arc_swap::{ArcSwap, Guard};
@@ -17,6 +18,8 @@ pub(crate) struct OptionsFileState {
     pub(crate) family_changes: usize,
     /// A thread writes a file for them after a while.
     pub(crate) is_thread_waiting: bool,
+    /// What was written of families.
+    pub(crate) texts: FamilyTexts,
 }
 
 /// The options of the database, and what there is to say about them.

@@ -158,9 +158,8 @@ fn measure_families(arguments: &Arguments) -> Result<()> {
     let mut handles = Vec::new();
     for tenth in names.chunks(names.len().div_ceil(10)) {
         timed("create a tenth", tenth.len() as u64, || {
-            for name in tenth {
-                handles.push(db.create_column_family(name, family.clone())?);
-            }
+            let families = tenth.iter().map(|name| (name.clone(), family.clone()));
+            handles.extend(db.create_column_families(families.collect())?);
             Ok(())
         })?;
     }

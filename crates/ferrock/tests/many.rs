@@ -158,17 +158,24 @@ fn old_options_files_go_where_families_come_slowly() {
 
 /// Bytes that creating and dropping write grow with the number of families, not with its square.
 #[test]
-fn two_thousand_families() {
-    const FAMILIES: usize = 2000;
+fn ten_thousand_families() {
+    const FAMILIES: usize = 10_000;
     let files = MemoryFileSystem::new();
     let names = family_names(FAMILIES);
     let options = options_on(Arc::new(files.clone()));
     let db = Db::open(PATH, options.clone()).unwrap();
     let create = |name: &String| db.create_column_family(name, ColumnFamilyOptions::default()).unwrap();
+    let mut own = ColumnFamilyOptions::default();
+    own.write_buffer_size = 1 << 20;
     // An OPTIONS file with all of them is written each second, however long it takes.
     let may_write = |since: Instant| FAMILIES as u64 * (150_000 + 6000 * since.elapsed().as_secs());
     let since = Instant::now();
-    let handles: Vec<ColumnFamily> = names.iter().map(create).collect();
+    let (first, others) = names.split_at(FAMILIES / 5);
+    let mut handles: Vec<ColumnFamily> = first.iter().map(create).collect();
+    // One call and one OPTIONS file, whatever their options are.
+    let others = others.iter().map(|name| (name.clone(), own.clone())).collect();
+    handles.extend(db.create_column_families(others).unwrap());
+    assert_eq!(families_in_options(&files), FAMILIES + 1, "options of their own are written at once");
     let written = files.counters().snapshot().append_bytes();
     assert!(written < may_write(since), "{written} bytes were written");
     // Two that are kept, and one on its way; older ones are removed by another thread.
@@ -200,6 +207,60 @@ fn two_thousand_families() {
     drop(handles);
     db.close().unwrap();
     assert_eq!(families_in_options(&files), 1);
+    let left = files.children(Path::new(PATH)).unwrap();
+    assert!(!left.iter().any(|name| name.ends_with(".sst")), "tables of dropped families are left");
+}
+
+/// The files of dropped families go while the database is open, too, and handles keep what they read.
+#[test]
+fn files_of_dropped_families_go() {
+    const FAMILIES: usize = 80;
+    let files = MemoryFileSystem::new();
+    let clock = Arc::new(ManualClock::new(1_000_000));
+    let mut options = options_on(Arc::new(files.clone()));
+    options.components.clock = Some(Arc::clone(&clock) as Arc<dyn Clock>);
+    let db = Db::open(PATH, options).unwrap();
+    let named = |name: &String| (name.clone(), ColumnFamilyOptions::default());
+    let mut handles = db.create_column_families(family_names(FAMILIES).iter().map(named).collect()).unwrap();
+    for handle in &handles {
+        db.put_cf(handle, b"key", handle.name().as_bytes(), &WriteOptions::default()).unwrap();
+        db.flush_cf(handle, &FlushOptions::default()).unwrap();
+    }
+    let tables = || files.children(Path::new(PATH)).unwrap().iter().filter(|name| name.ends_with(".sst")).count();
+    assert_eq!(tables(), FAMILIES);
+    for handle in &handles[1..4] {
+        db.drop_column_family(handle).unwrap();
+    }
+    let kept = handles.swap_remove(1);
+    handles.drain(1..4);
+    // Those behind the first three, and the one that is held, by a thread that waits for an OPTIONS file.
+    wait_until("the tables of two families are removed", || {
+        clock.advance(Duration::from_secs(1));
+        tables() == FAMILIES - 2
+    });
+    assert_eq!(&*db.get_cf(&kept, &ReadOptions::default(), b"key").unwrap().unwrap(), b"family1");
+    drop(kept);
+    wait_until("and that of the third", || tables() == FAMILIES - 3);
+    db.close().unwrap();
+}
+
+/// One of many that cannot be created leaves those before it, in the OPTIONS file, too.
+#[test]
+fn families_before_one_that_fails_stay() {
+    let files = MemoryFileSystem::new();
+    let db = Db::open(PATH, options_on(Arc::new(files.clone()))).unwrap();
+    let mut own = ColumnFamilyOptions::default();
+    own.write_buffer_size = 1 << 20;
+    let named = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), own.clone())).collect::<Vec<_>>();
+    assert!(db.create_column_families(Vec::new()).unwrap().is_empty());
+    let error = db.create_column_families(named(&["a", "b", "a", "c"])).unwrap_err();
+    assert_eq!(error.kind(), ferrock::ErrorKind::InvalidArgument, "{error}");
+    assert!(db.column_family("a").is_some() && db.column_family("b").is_some() && db.column_family("c").is_none());
+    assert_eq!(families_in_options(&files), 3);
+    let created = db.create_column_families(named(&["c", "d"])).unwrap();
+    assert_eq!(created.iter().map(ColumnFamily::name).collect::<Vec<_>>(), ["c", "d"]);
+    assert_eq!(families_in_options(&files), 5);
+    db.close().unwrap();
 }
 
 /// A family that came is in an OPTIONS file after a while, also when nothing else happens.

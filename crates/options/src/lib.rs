@@ -125,7 +125,7 @@ pub use passthrough::{
     COLUMN_FAMILY_OPTIONS as COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT, DB_OPTIONS as DB_OPTIONS_WITHOUT_EFFECT,
     DefaultText, Passthrough,
 };
-pub use persist::{LoadedOptions, from_file, load_file, load_latest, notes_of, to_file};
+pub use persist::{LoadedOptions, family_section, from_file, load_file, load_latest, notes_of, to_file};
 pub use profiles::{Profile, ProfileChange, ProfileReport};
 #[doc(hidden)]
 pub use sst_file_manager::{RemovalPlace, SpaceObserver, SpaceReservation};

@@ -358,28 +358,23 @@ pub fn to_file(db: &DbOptions, families: &[(String, ColumnFamilyOptions)]) -> Op
     for statement in file.db.statements.iter_mut().filter(|statement| TEXTS.contains(&&statement.name[..])) {
         statement.value = escape(&statement.value);
     }
-    for (name, options) in families {
-        let mut section = Section::new();
-        push_table(&mut section, ColumnFamilySettings::TABLE, |name| {
-            // RocksDB leaves the list out when it is empty.
-            options.settings.get(name).filter(|value| name != "compression_per_level" || !value.is_empty())
-        });
-        push_components(&mut section, options);
-        push_kept(
-            &mut section,
-            &options.passthrough,
-            &[passthrough::COLUMN_FAMILY_OPTIONS, passthrough::TABLE_OPTIONS],
-        );
-        file.column_families.push(ColumnFamilySection {
-            name: name.clone(),
-            options: section,
-            table: Some(TableSection {
-                factory: options.table_factory.name().to_owned(),
-                options: table_section(options),
-            }),
-        });
-    }
+    file.column_families = families.iter().map(|(name, options)| family_section(name, options)).collect();
     file
+}
+
+/// The sections of a family in the OPTIONS file of its database.
+#[must_use]
+pub fn family_section(name: &str, options: &ColumnFamilyOptions) -> ColumnFamilySection {
+    let mut section = Section::new();
+    push_table(&mut section, ColumnFamilySettings::TABLE, |name| {
+        // RocksDB leaves the list out when it is empty.
+        options.settings.get(name).filter(|value| name != "compression_per_level" || !value.is_empty())
+    });
+    push_components(&mut section, options);
+    let tables = [passthrough::COLUMN_FAMILY_OPTIONS, passthrough::TABLE_OPTIONS];
+    push_kept(&mut section, &options.passthrough, &tables);
+    let table = TableSection { factory: options.table_factory.name().to_owned(), options: table_section(options) };
+    ColumnFamilySection { name: name.to_owned(), options: section, table: Some(table) }
 }
 
 /// The options of the tables that a family writes.

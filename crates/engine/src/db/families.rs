@@ -9,6 +9,7 @@ use crate::db::options_file;
 use crate::db::switch_memtable;
 use crate::db::write;
 use crate::events::Event;
+use crate::family_texts;
 use crate::jobs::background_error::Reason;
 use crate::jobs::{LogChange, Places};
 use crate::options::{ColumnFamilyOptions, DbOptions};
@@ -36,6 +37,41 @@ pub(super) fn create_column_family_by(
     options: ColumnFamilyOptions,
     create: impl FnOnce(&str, ColumnFamilyOptions) -> Result<Arc<ColumnFamilyData>>,
 ) -> Result<ColumnFamily> {
+    let (family, are_default) = create_unwritten(core, name, options, create)?;
+    options_file::families_changed(core, 1, are_default)?;
+    wakeups::settle(core);
+    Ok(family)
+}
+
+/// See [`Db::create_column_families`].
+pub(crate) fn create_column_families(
+    core: &Arc<DbCore>,
+    families: Vec<(String, ColumnFamilyOptions)>,
+) -> Result<Vec<ColumnFamily>> {
+    let (mut created, mut may_wait) = (Vec::with_capacity(families.len()), true);
+    let result = families.into_iter().try_for_each(|(name, options)| {
+        let create = |name: &str, options| create_family(core, name, options);
+        let (family, are_default) = create_unwritten(core, &name, options, create)?;
+        may_wait &= are_default;
+        created.push(family);
+        Ok(())
+    });
+    if !created.is_empty() {
+        // Also behind one that could not be created: those before it stay.
+        let written = options_file::families_changed(core, created.len(), may_wait);
+        wakeups::settle(core);
+        return result.and(written.map(drop)).map(|()| created);
+    }
+    result.map(|()| created)
+}
+
+/// Creates a family that no OPTIONS file has yet; and whether its options are the defaults.
+fn create_unwritten(
+    core: &Arc<DbCore>,
+    name: &str,
+    options: ColumnFamilyOptions,
+    create: impl FnOnce(&str, ColumnFamilyOptions) -> Result<Arc<ColumnFamilyData>>,
+) -> Result<(ColumnFamily, bool)> {
     core.jobs.check_open()?;
     let problems: Vec<String> = options.violations().iter().map(ToString::to_string).collect();
     if !problems.is_empty() {
@@ -47,7 +83,7 @@ pub(super) fn create_column_family_by(
     }
     db_path::check("cf_paths", &options.cf_paths)?;
     let name = &canonical(name);
-    let are_default = options_file::are_default(core, &options);
+    let are_default = family_texts::are_default(&options);
     let families = [(name.clone(), options)];
     let mut notes = notes_of(&DbOptions::default(), &families);
     let [(_, mut options)] = families;
@@ -57,9 +93,7 @@ pub(super) fn create_column_family_by(
     let data = create(name, options).inspect_err(|_| core.events.tell_collected())?;
     core.events.log().header_once(&header);
     replace_option_notes(core, &place, &[""], notes);
-    options_file::families_changed(core, are_default)?;
-    wakeups::settle(core);
-    Ok(ColumnFamily { data })
+    Ok((ColumnFamily { data }, are_default))
 }
 
 /// See [`Db::drop_column_family`].
@@ -74,13 +108,17 @@ pub(crate) fn drop_column_family(core: &Arc<DbCore>, family: &ColumnFamily) -> R
     });
     drop_family(core, &family.data).inspect_err(|_| core.events.tell_collected())?;
     replace_option_notes(core, &format!("column family {}", family.name()), &[""], Vec::new());
-    let is_file_written = options_file::families_changed(core, true)?;
+    let is_file_written = options_file::families_changed(core, 1, true)?;
     let has_files = {
         let version = Arc::clone(&family.data.super_version.load().version);
         version.num_files() > 0 || !version.blob_files().is_empty()
     };
-    if is_file_written || has_files {
+    if is_file_written || (has_files && !options_file::is_awaited(core)) {
         cleanup::delete_obsolete_files(core);
+    } else if has_files {
+        // By the thread that writes the OPTIONS file. A clean-up looks at all families: one for each of thousands that
+        // are dropped would take time with the square of their number.
+        core.files.owe_cleanup();
     }
     Ok(())
 }

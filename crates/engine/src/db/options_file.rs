@@ -8,10 +8,11 @@
 //! with the square of their number. Where there are [`FEW_FAMILIES`] or more, a file is therefore written when an
 //! eighth of them came or went, and for fewer after [`LONGEST_WAIT`], by a thread, or when the database is closed. Only
 //! what a crash in between may take waits: families that went, and those that came with the options that an open gives
-//! to a family without a section. A family with options of its own has its file when it is there.
+//! to a family without a section. A family with options of its own has its file when it is there; many of them are
+//! created by one call, which writes one file.
 
 use super::{DbCore, cleanup};
-use crate::options::{ColumnFamilyOptions, to_file};
+use crate::options::to_file;
 use crate::settings::OptionsFileState;
 use ferrock_base::Result;
 use ferrock_base::byte_text::to_bytes;
@@ -34,22 +35,14 @@ pub(crate) fn write_options_file(core: &DbCore) -> Result<()> {
     write_in_turn(core, &mut core.options.begin_file())
 }
 
-/// True when an open that finds no section of a family with these options gives it the same.
-pub(crate) fn are_default(core: &DbCore, options: &ColumnFamilyOptions) -> bool {
-    let text = |options: &ColumnFamilyOptions| {
-        to_file(&core.options.load(), &[("default".to_owned(), options.clone())]).format()
-    };
-    matches!((text(options), text(&ColumnFamilyOptions::default())), (Ok(ours), Ok(defaults)) if ours == defaults)
-}
-
-/// Writes a new OPTIONS file because a family came or went, or lets it wait where it may. True when one was written.
+/// Writes a new OPTIONS file because families came or went, or lets it wait where it may. True when one was written.
 ///
 /// # Errors
 /// Those of [`write_options_file`].
-pub(crate) fn families_changed(core: &Arc<DbCore>, may_wait: bool) -> Result<bool> {
+pub(crate) fn families_changed(core: &Arc<DbCore>, changes: usize, may_wait: bool) -> Result<bool> {
     let _open = core.jobs.hold_open()?;
     let mut state = core.options.begin_file();
-    state.family_changes += 1;
+    state.family_changes += changes;
     let families = core.families.load().len();
     let is_due = !may_wait || families < FEW_FAMILIES || state.family_changes >= families / 8;
     if is_due || !waits_for_thread(core, &mut state) {
@@ -62,6 +55,11 @@ pub(crate) fn families_changed(core: &Arc<DbCore>, may_wait: bool) -> Result<boo
         return Ok(true);
     }
     Ok(false)
+}
+
+/// True when a thread is going to write a file, and to remove what is not needed.
+pub(crate) fn is_awaited(core: &DbCore) -> bool {
+    core.options.begin_file().is_thread_waiting
 }
 
 /// False when no thread is to be had.
@@ -102,11 +100,12 @@ fn write_in_turn(core: &DbCore, state: &mut OptionsFileState) -> Result<()> {
     let mut views = core.versions.families();
     views.sort_by_key(|view| view.id);
     let live = core.families.load_full();
-    let families: Vec<(String, ColumnFamilyOptions)> = views
-        .into_iter()
-        .filter_map(|view| Some((view.name, (*live.get(view.id)?.options.load_full()).clone())))
-        .collect();
-    let text = to_file(&core.options.load(), &families).format()?;
+    state.texts.keep(|id| live.get(id).is_some());
+    let mut text = to_file(&core.options.load(), &[]).format()?;
+    for view in views {
+        let Some(data) = live.get(view.id) else { continue };
+        state.texts.text(view.id, &data.options.load_full())?.append_to(&mut text, &view.name);
+    }
     let temp = core.files.database().join(file_name::options_temp(core.versions.new_file_number()));
     let name = file_name::options(core.versions.new_file_number());
     let path = core.files.database().join(&name);

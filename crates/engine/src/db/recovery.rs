@@ -35,7 +35,7 @@ use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::log::{BLOCK_SIZE_BYTES, BlockSource, LogEvent, LogReader, WalRecoveryMode};
 use ferrock_format::write_batch::{HEADER_SIZE_BYTES, Record, WriteBatchRef};
 use ferrock_vfs::{FileSystem, SequentialFile, SequentialOptions};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -163,6 +163,8 @@ struct Progress {
     begins_at: LogStart,
     /// The log being read says where sequence numbers were left out: a gap that it does not announce is a loss.
     announces_gaps: bool,
+    /// Families that the last record wrote to.
+    written: BTreeSet<u32>,
     outcome: RecoveredLogs,
 }
 
@@ -242,6 +244,7 @@ impl LogRecovery<'_> {
             has_seen_record: false,
             begins_at: LogStart::NothingRead,
             announces_gaps: false,
+            written: BTreeSet::new(),
             outcome: RecoveredLogs::default(),
         };
         for log in logs {
@@ -313,7 +316,8 @@ impl LogRecovery<'_> {
             if matches!(taken, Taken::Stop) {
                 return Ok(());
             }
-            for family in families.values() {
+            // Not all families: of thousands, a record writes to few.
+            for family in std::mem::take(&mut progress.written).iter().filter_map(|id| families.get(id)) {
                 let memtable = family.data.memtable.load();
                 if family.data.is_full(&memtable) {
                     drop(memtable);
@@ -437,9 +441,11 @@ impl LogRecovery<'_> {
         }
         let next = first.plus(u64::from(batch.count()));
         let is_held = self.tailing.as_ref().is_some_and(|tailing| next <= tailing.held.plus(1));
+        let written = &mut progress.written;
         let mut inserter = Inserter::new(InsertMode::Exclusive, first, |id| {
             Ok(match families.get(&id) {
                 Some(family) if family.log_number <= number && !is_held => {
+                    written.insert(id);
                     Target::MemTable(&family.data, family.data.memtable.load())
                 }
                 _ => Target::Skip,

@@ -424,6 +424,11 @@ impl FileRegistry {
         Ok(())
     }
 
+    /// A clean-up comes later: closing does it if none has come by then.
+    pub(crate) fn owe_cleanup(&self) {
+        self.state.lock().is_owed = true;
+    }
+
     /// True when files may be left that nothing needs: a clean-up came too late, or readers held their tables.
     pub(crate) fn is_cleanup_owed(&self) -> bool {
         self.has_zombies.load(Ordering::SeqCst) || self.state.lock().is_owed

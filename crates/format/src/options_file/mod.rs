@@ -27,6 +27,7 @@ pub mod value;
 mod write;
 
 pub use names::{OptionScope, canonical_name, is_deprecated};
+pub use write::FamilyText;
 
 use ferrock_base::{Error, Result};
 use std::fmt;

@@ -1,7 +1,7 @@
 //! Writing an OPTIONS file.
 
 use super::value::escape;
-use super::{EXTENSION_MARK, OptionsFile, RocksDbVersion, Section, Statement};
+use super::{ColumnFamilySection, EXTENSION_MARK, OptionsFile, RocksDbVersion, Section, Statement};
 use ferrock_base::{Error, Result};
 use std::fmt::Write;
 
@@ -30,16 +30,65 @@ fn format(file: &OptionsFile) -> Result<String> {
     );
     section(&mut out, &file.db)?;
     for family in &file.column_families {
-        let name = escape(&family.name);
-        let _ = write!(out, "\n[CFOptions \"{name}\"]\n");
-        section(&mut out, &family.options)?;
-        if let Some(table) = &family.table {
-            check(&table.factory)?;
-            let _ = writeln!(out, "[TableOptions/{} \"{name}\"]", table.factory);
-            section(&mut out, &table.options)?;
-        }
+        family.text()?.append_to(&mut out, &family.name);
     }
     Ok(out)
+}
+
+/// The sections of a column family as text, but for the name: families with equal options have equal texts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FamilyText {
+    options: String,
+    /// The factory and its options.
+    table: Option<(String, String)>,
+}
+
+impl FamilyText {
+    /// Appends the sections of the family of this name to a file.
+    pub fn append_to(&self, out: &mut String, name: &str) {
+        let name = escape(name);
+        let _ = write!(out, "\n[CFOptions \"{name}\"]\n");
+        out.push_str(&self.options);
+        if let Some((factory, options)) = &self.table {
+            let _ = writeln!(out, "[TableOptions/{factory} \"{name}\"]");
+            out.push_str(options);
+        }
+    }
+}
+
+impl ColumnFamilySection {
+    /// The text of the sections. Those of a file with all families one behind another follow the text of a file without
+    /// any.
+    ///
+    /// # Errors
+    /// As [`OptionsFile::format`].
+    ///
+    /// ```
+    /// use ferrock_format::options_file::{ColumnFamilySection, OptionsFile, Section};
+    ///
+    /// let mut options = Section::new();
+    /// options.push("num_levels", "7");
+    /// let family = ColumnFamilySection { name: "users".to_owned(), options, table: None };
+    /// let mut text = OptionsFile::default().format()?;
+    /// family.text()?.append_to(&mut text, "users");
+    /// let whole = OptionsFile { column_families: vec![family], ..OptionsFile::default() };
+    /// assert_eq!(text, whole.format()?);
+    /// # Ok::<(), ferrock_base::Error>(())
+    /// ```
+    pub fn text(&self) -> Result<FamilyText> {
+        let mut options = String::new();
+        section(&mut options, &self.options)?;
+        let table = match &self.table {
+            None => None,
+            Some(table) => {
+                check(&table.factory)?;
+                let mut options = String::new();
+                section(&mut options, &table.options)?;
+                Some((table.factory.clone(), options))
+            }
+        };
+        Ok(FamilyText { options, table })
+    }
 }
 
 fn section(out: &mut String, section: &Section) -> Result<()> {

@@ -39,6 +39,30 @@ impl Db {
         families::create_column_family(self.core(), name, options)
     }
 
+    /// Creates column families, each as [`create_column_family`](Self::create_column_family) does, and writes one
+    /// OPTIONS file for all of them: what thousands of families with options of their own are created by. They come one
+    /// after another: a crash may leave the first ones alone.
+    ///
+    /// # Errors
+    /// Those of [`create_column_family`](Self::create_column_family) for the first that cannot be created. Those before
+    /// it stay; [`column_family`](Self::column_family) has them.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// let options = ferrock::ColumnFamilyOptions::default();
+    /// let names = ["users", "orders"];
+    /// let families = db.create_column_families(names.map(|name| (name.to_owned(), options.clone())).to_vec())?;
+    /// assert_eq!(families.iter().map(ferrock::ColumnFamily::name).collect::<Vec<_>>(), names);
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
+    pub fn create_column_families(&self, families: Vec<(String, ColumnFamilyOptions)>) -> Result<Vec<ColumnFamily>> {
+        families::create_column_families(self.core(), families)
+    }
+
     /// Drops a column family, durably. Its tables go once no reader holds them; handles and iterators that exist keep
     /// reading what they have.
     ///
