@@ -31,7 +31,11 @@ impl FamilyTexts {
         {
             return Ok(Arc::clone(text));
         }
+        self.by_family.remove(&family);
         let text = family_section("", options).text()?;
+        if self.distinct.len() == DISTINCT {
+            self.distinct.retain(|text| Arc::strong_count(text) > 1);
+        }
         let kept = match self.distinct.iter().find(|kept| ***kept == text) {
             Some(kept) => Arc::clone(kept),
             None if self.distinct.len() == DISTINCT => return Ok(Arc::new(text)),
@@ -88,6 +92,12 @@ mod tests {
             assert_eq!(*texts.text(100 + number, &options).unwrap(), fresh(&options));
         }
         assert_eq!(texts.distinct.len(), DISTINCT);
+        // Texts of before go when all families have others.
+        for number in 0..2 * DISTINCT as u32 {
+            texts.text(100 + number, &one).unwrap();
+        }
+        texts.text(1000, &other).unwrap();
+        assert!(texts.by_family.contains_key(&1000) && texts.distinct.len() < DISTINCT, "{:?}", texts.distinct.len());
         assert!(are_default(&ColumnFamilyOptions::default()) && !are_default(&one));
     }
 }

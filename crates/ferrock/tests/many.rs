@@ -123,14 +123,17 @@ fn open_families(options: DbOptions, names: &[String]) -> (Db, Vec<ColumnFamily>
 
 fn options_files(files: &MemoryFileSystem) -> Vec<String> {
     let mut names = files.children(Path::new(PATH)).unwrap();
-    names.retain(|name| name.starts_with("OPTIONS-"));
+    names.retain(|name| name.starts_with("OPTIONS-") && !name.ends_with(".dbtmp"));
     names
 }
 
 /// Families of the newest OPTIONS file.
 fn families_in_options(files: &MemoryFileSystem) -> usize {
     let newest = options_files(files).pop().unwrap();
-    let text = ferrock_vfs::read_file(files, &Path::new(PATH).join(newest)).unwrap();
+    // One that is removed meanwhile has one behind it.
+    let Ok(text) = ferrock_vfs::read_file(files, &Path::new(PATH).join(newest)) else {
+        return families_in_options(files);
+    };
     String::from_utf8(text).unwrap().matches("[CFOptions ").count()
 }
 

@@ -5,7 +5,7 @@ mod common;
 #[path = "common/exposition.rs"]
 mod exposition;
 
-use common::threads::{Waiting, wait_until};
+use common::threads::{PATIENCE, Waiting, wait_until};
 use common::{creating, in_memory, key, options_on};
 use exposition::Page;
 use ferrock::metrics::{
@@ -281,7 +281,7 @@ impl CompactionFilter for Holding {
     fn filter(&self, _: &FilterContext, _: &[u8], _: ValueType, _: &[u8]) -> FilterDecision {
         if self.is_first.swap(false, Ordering::SeqCst) {
             self.reached.send(()).unwrap();
-            self.go_on.lock().recv().unwrap();
+            let _ = self.go_on.lock().recv_timeout(PATIENCE);
         }
         FilterDecision::Keep
     }
@@ -302,7 +302,7 @@ fn jobs_are_told_of_as_they_run() {
     // What is seen is looked at when the job is over: a test that fails while it holds one would wait for ever.
     let seen = std::thread::scope(|scope| {
         let flush = scope.spawn(|| db.flush_cf(held, &FlushOptions::default()).unwrap());
-        was_reached.recv().unwrap();
+        was_reached.recv_timeout(PATIENCE).unwrap();
         let seen = running(&db);
         go_on.send(()).unwrap();
         flush.join().unwrap();
@@ -323,7 +323,7 @@ fn jobs_are_told_of_as_they_run() {
     let seen = std::thread::scope(|scope| {
         let compaction =
             scope.spawn(|| db.compact_range_cf(held, None, None, &CompactRangeOptions::default()).unwrap());
-        was_reached.recv().unwrap();
+        was_reached.recv_timeout(PATIENCE).unwrap();
         let seen = db.metrics();
         go_on.send(()).unwrap();
         compaction.join().unwrap();

@@ -11,7 +11,7 @@
 
 use ferrock::options::{CompactionFilter, Components, CompressionType, MemoryBudget, WaitForCompactOptions};
 use ferrock::statistics::{Statistics, StatsLevel};
-use ferrock::{ColumnFamilyOptions, Db, DbOptions, Error, ErrorKind, Result};
+use ferrock::{ColumnFamilyOptions, Db, DbOptions, Error, ErrorKind, FlushOptions, Result};
 use ferrock_base::ValueType;
 use ferrock_base::clock::{Clock, SystemClock};
 use ferrock_base::compaction_filter::{FilterContext, FilterDecision};
@@ -139,20 +139,26 @@ fn busy(path: &Path, address: &str) -> Result<()> {
     family.level0_slowdown_writes_trigger = 4;
     family.level0_stop_writes_trigger = 4;
     let db = open(path, options, family)?;
+    let served = serve_stopped(&db, address, &holding.is_over);
+    // Closing waits for the compaction.
+    holding.is_over.store(true, Ordering::Relaxed);
+    served.and(db.close())
+}
+
+fn serve_stopped(db: &Db, address: &str, is_over: &AtomicBool) -> Result<()> {
+    let family = db.default_column_family()?;
     for table in 0..4_u64 {
-        (0..1000).try_for_each(|number| write(&db, 1000 * table + number))?;
-        db.flush()?;
+        (0..1000).try_for_each(|number| write(db, 1000 * table + number))?;
+        db.flush_cf(&family, &FlushOptions { allow_write_stall: true, ..FlushOptions::default() })?;
     }
     let inspector = db.serve_inspector(address)?;
     println!("{}", inspector.url());
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| db.put(b"stopped", b"until the compaction ends"));
         wait();
-        holding.is_over.store(true, Ordering::Relaxed);
+        is_over.store(true, Ordering::Relaxed);
         writer.join().unwrap_or(Ok(()))
-    })?;
-    drop(inspector);
-    db.close()
+    })
 }
 
 fn key(number: u64) -> Vec<u8> {

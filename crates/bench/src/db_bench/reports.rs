@@ -7,9 +7,9 @@
 //! ```
 
 use crate::failure::{Failure, Result};
-use ferrock::Db;
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use ferrock::{Db, Error, ErrorKind};
+use ferrock_base::clock::Clock;
+use ferrock_vfs::{WritableFile, WritableOptions, default_file_system};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -38,33 +38,53 @@ impl Reports {
     ///
     /// # Errors
     /// The file cannot be written, with its name; or those of `work`.
-    pub(crate) fn while_running<T>(&self, reported: &Reported, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        let name = self.file.display();
-        let named = |error: std::io::Error| Failure::Usage(format!("--report_file={name}: {error}"));
-        let file = File::create(&self.file).map_err(named)?;
+    pub(crate) fn while_running<T>(
+        &self,
+        reported: &Reported,
+        clock: &dyn Clock,
+        work: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let file = default_file_system().create_writable(&self.file, &WritableOptions::default())?;
         std::thread::scope(|scope| {
             let (ends, ended): (Sender<()>, _) = channel();
-            let writer = scope.spawn(move || write_lines(file, self.interval, reported, &ended));
+            let writer = scope.spawn(move || write_lines(file, self.interval, reported, clock, &ended));
             let result = work();
             drop(ends);
-            let panicked = |_| Err(std::io::Error::other("the thread that writes it panicked"));
-            writer.join().unwrap_or_else(panicked).map_err(named)?;
-            result
+            let panicked = |_| Err(Error::new(ErrorKind::Aborted, "the thread that writes --report_file panicked"));
+            let written = writer.join().unwrap_or_else(panicked).map_err(Failure::Engine);
+            result.and_then(|value| written.map(|()| value))
         })
     }
 }
 
-fn write_lines(file: File, interval: Duration, reported: &Reported, ended: &Receiver<()>) -> std::io::Result<()> {
-    let mut out = BufWriter::new(file);
-    writeln!(out, "secs_elapsed,interval_qps")?;
-    let mut seconds = 0;
-    while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(interval) {
-        seconds += interval.as_secs();
-        writeln!(out, "{seconds},{}", reported.0.swap(0, Ordering::Relaxed) / interval.as_secs().max(1))?;
+fn write_lines(
+    mut file: Box<dyn WritableFile>,
+    interval: Duration,
+    reported: &Reported,
+    clock: &dyn Clock,
+    ended: &Receiver<()>,
+) -> ferrock::Result<()> {
+    file.append(b"secs_elapsed,interval_qps\n")?;
+    let interval_us = interval.as_secs() * 1_000_000;
+    let begun_us = clock.monotonic_us();
+    let (mut last_us, mut due_us) = (begun_us, begun_us + interval_us);
+    while let Err(RecvTimeoutError::Timeout) =
+        ended.recv_timeout(Duration::from_micros(due_us.saturating_sub(clock.monotonic_us())))
+    {
+        let now_us = clock.monotonic_us();
+        // A line that comes late is of a longer time.
+        let passed = (now_us - last_us).max(1) as f64 * 1e-6;
+        let operations = reported.0.swap(0, Ordering::Relaxed) as f64;
+        let seconds = (now_us - begun_us + 500_000) / 1_000_000;
+        file.append(format!("{seconds},{:.0}\n", operations / passed).as_bytes())?;
         // A program that follows the file sees each line.
-        out.flush()?;
+        file.flush()?;
+        last_us = now_us;
+        while due_us <= now_us {
+            due_us += interval_us;
+        }
     }
-    out.flush()
+    file.close()
 }
 
 /// The jobs of the database that run, a line for each.

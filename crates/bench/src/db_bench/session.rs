@@ -281,7 +281,7 @@ impl Session {
         let seed = self.seed.wrapping_add(position);
         let run = || run_threads(&shared, benchmark.work, counted, counted + usize::from(has_writer), seed);
         match (&settings.reports, &shared.reported) {
-            (Some(reports), Some(reported)) => reports.while_running(reported, run),
+            (Some(reports), Some(reported)) => reports.while_running(reported, &*self.clock, run),
             _ => run(),
         }
     }

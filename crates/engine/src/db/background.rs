@@ -69,6 +69,9 @@ pub(super) fn wait_for_compact(core: &DbCore, options: &WaitForCompactOptions) -
         flush::flush_all(core, FlushReason::ManualFlush)?;
     }
     core.jobs.wait_until_idle(clock, wait)?;
+    if options.wait_for_purge && core.files.is_cleanup_owed() {
+        cleanup::delete_obsolete_files(core);
+    }
     // A compaction's thread removes the inputs after the scheduler has counted the job as ended.
     let awaited = if options.wait_for_purge { Awaited::All } else { Awaited::CleanUps };
     core.files.wait_within(awaited, || wait.time_left(clock))?;

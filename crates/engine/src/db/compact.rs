@@ -240,9 +240,12 @@ fn run_and_install(
     let (is_manual, max_subcompactions) = (scheduled.is_manual, request.max_subcompactions);
     let job = CompactionJob { context: &context, choice, is_manual, collection, within: None, max_subcompactions };
     let progress = choice.kind.writes_files().then(|| list(core, scheduled));
-    let (remote, output) = match remote::run(core, scheduled, &context, collection)? {
+    let (remote, output) = match remote::run(core, scheduled, &context, collection, progress.as_ref())? {
         Some((remote, output)) => (Some(remote), output),
         None => {
+            if let Some(progress) = &progress {
+                progress.begin_anew();
+            }
             let place = JobPlace::of_compaction(core, request.stopped_by, Some(scheduled), progress.as_ref());
             (None, job.run(&place)?)
         }

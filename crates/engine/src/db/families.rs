@@ -38,7 +38,7 @@ pub(super) fn create_column_family_by(
     create: impl FnOnce(&str, ColumnFamilyOptions) -> Result<Arc<ColumnFamilyData>>,
 ) -> Result<ColumnFamily> {
     let (family, are_default) = create_unwritten(core, name, options, create)?;
-    options_file::families_changed(core, 1, are_default)?;
+    options_file::families_changed(core, are_default)?;
     wakeups::settle(core);
     Ok(family)
 }
@@ -54,11 +54,12 @@ pub(crate) fn create_column_families(
         let (family, are_default) = create_unwritten(core, &name, options, create)?;
         may_wait &= are_default;
         created.push(family);
+        options_file::wait_for_more(core);
         Ok(())
     });
     if !created.is_empty() {
         // Also behind one that could not be created: those before it stay.
-        let written = options_file::families_changed(core, created.len(), may_wait);
+        let written = options_file::families_changed(core, may_wait);
         wakeups::settle(core);
         return result.and(written.map(drop)).map(|()| created);
     }
@@ -91,6 +92,7 @@ fn create_unwritten(
     notes.extend(options.settle_in(&core.options.load()).iter().map(|adjustment| format!("{place}: {adjustment}")));
     let header = dump::family_lines(name, &options);
     let data = create(name, options).inspect_err(|_| core.events.tell_collected())?;
+    options_file::note_change(core);
     core.events.log().header_once(&header);
     replace_option_notes(core, &place, &[""], notes);
     Ok((ColumnFamily { data }, are_default))
@@ -108,19 +110,20 @@ pub(crate) fn drop_column_family(core: &Arc<DbCore>, family: &ColumnFamily) -> R
     });
     drop_family(core, &family.data).inspect_err(|_| core.events.tell_collected())?;
     replace_option_notes(core, &format!("column family {}", family.name()), &[""], Vec::new());
-    let is_file_written = options_file::families_changed(core, 1, true)?;
+    options_file::note_change(core);
+    let written = options_file::families_changed(core, true);
     let has_files = {
         let version = Arc::clone(&family.data.super_version.load().version);
         version.num_files() > 0 || !version.blob_files().is_empty()
     };
-    if is_file_written || (has_files && !options_file::is_awaited(core)) {
+    if matches!(written, Ok(true)) || (has_files && !options_file::is_awaited(core)) {
         cleanup::delete_obsolete_files(core);
     } else if has_files {
         // By the thread that writes the OPTIONS file. A clean-up looks at all families: one for each of thousands that
         // are dropped would take time with the square of their number.
         core.files.owe_cleanup();
     }
-    Ok(())
+    written.map(drop)
 }
 
 /// See [`Db::set_options_cf`].

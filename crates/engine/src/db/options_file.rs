@@ -9,7 +9,7 @@
 //! eighth of them came or went, and for fewer after [`LONGEST_WAIT`], by a thread, or when the database is closed. Only
 //! what a crash in between may take waits: families that went, and those that came with the options that an open gives
 //! to a family without a section. A family with options of its own has its file when it is there; many of them are
-//! created by one call, which writes one file.
+//! created by one call, which writes one file at its end, and where it takes long others on the way.
 
 use super::{DbCore, cleanup};
 use crate::options::to_file;
@@ -35,14 +35,26 @@ pub(crate) fn write_options_file(core: &DbCore) -> Result<()> {
     write_in_turn(core, &mut core.options.begin_file())
 }
 
+/// Counts a family that came or went: closing writes the OPTIONS file if no later call does.
+pub(crate) fn note_change(core: &DbCore) {
+    core.options.begin_file().family_changes += 1;
+}
+
+/// Has a thread write an OPTIONS file after a while, where there are many families, if its caller has not written one
+/// by then.
+pub(crate) fn wait_for_more(core: &Arc<DbCore>) {
+    if core.families.load().len() >= FEW_FAMILIES {
+        waits_for_thread(core, &mut core.options.begin_file());
+    }
+}
+
 /// Writes a new OPTIONS file because families came or went, or lets it wait where it may. True when one was written.
 ///
 /// # Errors
 /// Those of [`write_options_file`].
-pub(crate) fn families_changed(core: &Arc<DbCore>, changes: usize, may_wait: bool) -> Result<bool> {
+pub(crate) fn families_changed(core: &Arc<DbCore>, may_wait: bool) -> Result<bool> {
     let _open = core.jobs.hold_open()?;
     let mut state = core.options.begin_file();
-    state.family_changes += changes;
     let families = core.families.load().len();
     let is_due = !may_wait || families < FEW_FAMILIES || state.family_changes >= families / 8;
     if is_due || !waits_for_thread(core, &mut state) {
@@ -78,11 +90,12 @@ fn waits_for_thread(core: &Arc<DbCore>, state: &mut OptionsFileState) -> bool {
             core.options.begin_file().is_thread_waiting = false;
             // Closing writes it itself.
             let Ok(_open) = core.jobs.hold_open() else { return };
-            match write_what_waits(&core) {
-                // As behind a file that a caller writes: those before it are large.
-                Ok(()) => cleanup::delete_obsolete_files(&core),
-                Err(error) => core.events.log().warn(|| format!("the OPTIONS file lacks new families: {error}")),
+            if let Err(error) = write_what_waits(&core) {
+                core.events.log().warn(|| format!("the OPTIONS file lacks new families: {error}"));
             }
+            // As behind a file that a caller writes: those before it are large. Where there was no space for one, the
+            // tables of families that went make some.
+            cleanup::delete_obsolete_files(&core);
         }),
     );
     state.is_thread_waiting = started.is_ok();

@@ -16,6 +16,7 @@ use super::DbCore;
 use super::job_env::JobPlace;
 use crate::jobs::{ScheduledCompaction, StoppedBy};
 use crate::metrics::Counters;
+use crate::metrics::running::JobProgress;
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::compaction_service::{BlobJob, CompactionServiceResult};
 use ferrock_format::file_name::{self, FileKind};
@@ -92,6 +93,7 @@ pub(super) fn run(
     scheduled: &ScheduledCompaction,
     context: &JobContext,
     collection: BlobCollection,
+    progress: Option<&JobProgress<'_>>,
 ) -> Result<Option<(RemoteJob, JobOutput)>> {
     let Some(service) = context.db.components.compaction_service.clone() else { return Ok(None) };
     let (choice, log) = (&scheduled.choice, core.events.log());
@@ -122,7 +124,7 @@ pub(super) fn run(
         return local(scheduled, status);
     }
     let outcome = CompactionServiceResult::decode(&result).and_then(|result| {
-        let place = JobPlace::of_compaction(core, StoppedBy::Abort, None, None);
+        let place = JobPlace::of_compaction(core, StoppedBy::Abort, None, progress);
         let output = import(context, choice, &place, &result, job_digest(&input), blob_job.as_ref())?;
         if let Some(numbers) = &mut numbers {
             numbers.used.extend(&output.written.blobs);

@@ -365,6 +365,8 @@ impl FileRegistry {
             return None;
         }
         state.cleanups += 1;
+        // It finds what an earlier one was to find.
+        state.is_owed = false;
         Some(CleanUp { files: Arc::clone(self), is_request: false })
     }
 

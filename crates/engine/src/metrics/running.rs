@@ -201,6 +201,11 @@ impl JobProgress<'_> {
         self.job.written_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
+    /// What was written counts for nothing.
+    pub(crate) fn begin_anew(&self) {
+        self.job.written_bytes.store(0, Ordering::Relaxed);
+    }
+
     /// All outputs are complete.
     pub(crate) fn installs(&self) {
         self.job.stage.store(1, Ordering::Relaxed);

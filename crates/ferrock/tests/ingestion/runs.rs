@@ -17,6 +17,15 @@ fn number_of(value: &[u8]) -> u64 {
     std::str::from_utf8(value).unwrap().parse().unwrap()
 }
 
+/// Ends the other threads, also where its own ends by a failure.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 /// The first row from the front, whose number is 0 without one.
 fn first_row(db: &Db) -> u64 {
     let mut iter = db.iter(&ReadOptions::default());
@@ -40,6 +49,7 @@ fn what_comes_into_a_run_is_seen_beside_files_that_go() {
     let (is_done, deletions) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
         scope.spawn(|| {
+            let _ends = Ends(&is_done);
             let mut writer = SstFileWriter::new(&db_options, options.clone());
             for round in 1..=ROUNDS {
                 let path = PathBuf::from(format!("/{round}.sst"));
@@ -62,7 +72,6 @@ fn what_comes_into_a_run_is_seen_beside_files_that_go() {
                 // Scans find out that nothing is left.
                 first_row(&db);
             }
-            is_done.store(true, Ordering::SeqCst);
         });
         for thread in 0..2_u8 {
             let (db, db_options, options, family, is_done) = (&db, &db_options, &options, &handles[0], &is_done);

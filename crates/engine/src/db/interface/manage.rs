@@ -41,7 +41,7 @@ impl Db {
 
     /// Creates column families, each as [`create_column_family`](Self::create_column_family) does, and writes one
     /// OPTIONS file for all of them: what thousands of families with options of their own are created by. They come one
-    /// after another: a crash may leave the first ones alone.
+    /// after another: a crash may leave the first ones alone, and those of the last second without a section in it.
     ///
     /// # Errors
     /// Those of [`create_column_family`](Self::create_column_family) for the first that cannot be created. Those before
