@@ -197,7 +197,8 @@ def busy(browser, program, looks):
         page.wait("writers are stopped", "at('state').textContent.includes('stopped')")
         row = page.wait("the compaction is listed as it runs",
                         "[...document.querySelectorAll('#jobs tr')].map(row => [...row.cells].map("
-                        "cell => cell.textContent)).find(cells => /^compaction \\d+$/.test(cells[0]))")
+                        "cell => cell.textContent.replaceAll('\\u00a0', ' ')))"
+                        ".find(cells => /^compaction \\d+$/.test(cells[0]))")
         told = page.evaluate("""(async () => {
             const job = (await ask('/api/metrics')).value.background.jobs[0];
             return ['compaction ' + job.job_id, job.family, 'L' + job.start_level + ' to L' + job.output_level,
@@ -208,6 +209,7 @@ def busy(browser, program, looks):
         first = page.evaluate("now.background.jobs[0].elapsed_us")
         page.wait("it goes on", f"now.background.jobs[0].elapsed_us > {first}")
         page.check("one compaction runs", "/^1 compaction runs over \\d+ sorted runs/.test(at('jobs').innerText)")
+        page.check("it is said that writers wait", "at('waits').innerText.includes('Writes are stopped now')")
         page.check("of a budget of 64 MiB", "at('memory').textContent.includes('of a budget of 64')")
         looks.all(page, "busy")
         page.close()

@@ -1,6 +1,7 @@
 //! Texts of families in OPTIONS files that were written, so that the next file takes them over.
 //!
-//! A text takes 140 us to make, which for ten thousand families is more than a second for each file. Families mostly
+//! A text takes 140 us to make, which for ten thousand families is more than a second for each file
+//! (docs/files.md). Families mostly
 //! have the options of others, so equal texts are kept once, [`DISTINCT`] of them at most; families with others make
 //! theirs for each file.
 
@@ -96,8 +97,11 @@ mod tests {
         for number in 0..2 * DISTINCT as u32 {
             texts.text(100 + number, &one).unwrap();
         }
-        texts.text(1000, &other).unwrap();
-        assert!(texts.by_family.contains_key(&1000) && texts.distinct.len() < DISTINCT, "{:?}", texts.distinct.len());
+        for (family, options) in [(1000, &other), (1001, &with(3 << 20)), (1002, &with(5 << 20))] {
+            texts.text(family, options).unwrap();
+            assert!(texts.by_family.contains_key(&family), "family {family} finds room");
+        }
+        assert!(texts.distinct.len() < DISTINCT, "{}", texts.distinct.len());
         assert!(are_default(&ColumnFamilyOptions::default()) && !are_default(&one));
     }
 }

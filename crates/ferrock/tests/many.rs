@@ -244,6 +244,12 @@ fn files_of_dropped_families_go() {
     assert_eq!(&*db.get_cf(&kept, &ReadOptions::default(), b"key").unwrap().unwrap(), b"family1");
     drop(kept);
     wait_until("and that of the third", || tables() == FAMILIES - 3);
+    // A caller that waits for what is removed does not wait for that thread.
+    for handle in handles.drain(..2) {
+        db.drop_column_family(&handle).unwrap();
+    }
+    db.wait_for_background_work().unwrap();
+    assert_eq!(tables(), FAMILIES - 5);
     db.close().unwrap();
 }
 

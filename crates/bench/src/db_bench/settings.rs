@@ -96,11 +96,11 @@ fn reports(values: &Values) -> Result<Option<Reports>, String> {
 }
 
 fn perf_level(values: &Values) -> Result<Option<PerfLevel>, String> {
-    let number = values.at_least("perf_level", 1)?;
+    let number = values.at_least("perf_level", 0)?;
     match PerfLevel::from_number(number) {
-        Some(PerfLevel::Disable) => Ok(None),
+        Some(PerfLevel::Uninitialized | PerfLevel::Disable) => Ok(None),
         Some(level) => Ok(Some(level)),
-        None => Err(format!("--perf_level={number} is not one of 1 (nothing) to 6 (everything)")),
+        None => Err(format!("--perf_level={number} is not one of 0 and 1 (nothing) to 6 (everything)")),
     }
 }
 

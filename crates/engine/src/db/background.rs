@@ -69,7 +69,7 @@ pub(super) fn wait_for_compact(core: &DbCore, options: &WaitForCompactOptions) -
         flush::flush_all(core, FlushReason::ManualFlush)?;
     }
     core.jobs.wait_until_idle(clock, wait)?;
-    if options.wait_for_purge && core.files.is_cleanup_owed() {
+    if options.wait_for_purge && core.files.is_cleanup_put_off() {
         cleanup::delete_obsolete_files(core);
     }
     // A compaction's thread removes the inputs after the scheduler has counted the job as ended.

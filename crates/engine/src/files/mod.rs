@@ -431,6 +431,11 @@ impl FileRegistry {
         self.state.lock().is_owed = true;
     }
 
+    /// True when one that was to come later has not come yet.
+    pub(crate) fn is_cleanup_put_off(&self) -> bool {
+        self.state.lock().is_owed
+    }
+
     /// True when files may be left that nothing needs: a clean-up came too late, or readers held their tables.
     pub(crate) fn is_cleanup_owed(&self) -> bool {
         self.has_zombies.load(Ordering::SeqCst) || self.state.lock().is_owed
