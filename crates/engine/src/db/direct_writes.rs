@@ -268,6 +268,12 @@ impl GroupWriter<'_> {
 /// # Errors
 /// Of the file system; no write is accepted then until `resume`.
 pub(super) fn sync_all(core: &DbCore) -> Result<()> {
+    sync_values(core).inspect_err(|error| core.jobs.set_error(Reason::Write, error))
+}
+
+/// As [`sync_all`], for what syncs logs while others write: they call it when it is settled which records are synced
+/// ([`Logs::sync_behind`](crate::write::logs::Logs::sync_behind)), with locks held, and raise the error themselves.
+pub(super) fn sync_values(core: &DbCore) -> Result<()> {
     let families = core.families.load();
     if !families.has_direct() {
         return Ok(());
@@ -275,8 +281,7 @@ pub(super) fn sync_all(core: &DbCore) -> Result<()> {
     // A family whose drop is not durable is there again after a crash.
     for data in families.iter_with_leaving() {
         for memtable in data.direct_memtables() {
-            let synced = memtable.companion::<DirectBlobs>().map_or(Ok(()), DirectBlobs::sync);
-            synced.inspect_err(|error| core.jobs.set_error(Reason::Write, error))?;
+            memtable.companion::<DirectBlobs>().map_or(Ok(()), DirectBlobs::sync)?;
         }
     }
     Ok(())

@@ -112,7 +112,7 @@ fn flush_once(core: &DbCore, scope: &FlushScope) -> Result<Flushed> {
         return Ok(Flushed::default());
     }
     if core.families.load().len_with_leaving() > 1 {
-        let synced = direct_writes::sync_all(core).and_then(|()| core.writes.logs().sync_closed());
+        let synced = core.writes.logs().sync_closed(&|| direct_writes::sync_values(core));
         if let Err(error) = synced {
             core.jobs.set_error(Reason::Write, &error);
             discard(core, &flushes);

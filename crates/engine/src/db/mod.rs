@@ -273,8 +273,10 @@ impl DbCore {
 
     /// Makes everything that was logged durable, and the values that it refers to.
     pub(crate) fn sync_logs(&self) -> Result<()> {
-        direct_writes::sync_all(self)?;
-        self.metrics.timed_sync(&*self.env.clock, || self.writes.logs().sync())?;
+        // Most of it while writers go on.
+        direct_writes::sync_values(self)?;
+        let sync = || self.writes.logs().sync_behind(&|| direct_writes::sync_values(self));
+        self.metrics.timed_sync(&*self.env.clock, sync)?;
         tracked_logs::record(self)
     }
 

@@ -87,7 +87,7 @@ fn recover_from_error(core: &DbCore) -> Result<()> {
     let events = commit_resume(core, log_number, flushes)?;
     direct_writes::forget_failed(core);
     let next = core.visible().plus(1);
-    let proved = core.writes.logs().prove(next);
+    let proved = core.writes.logs().prove(next, &|| direct_writes::sync_values(core));
     proved.inspect_err(|error| core.jobs.set_error(Reason::Write, error))?;
     for event in events {
         core.events.tell(|| event);

@@ -119,10 +119,20 @@ impl Logs {
 
     /// Makes everything appended durable.
     pub(crate) fn sync(&self) -> Result<()> {
+        self.sync_behind(&|| Ok(()))
+    }
+
+    /// Makes everything appended durable, and before it what records refer to: `before` is called when it is settled
+    /// which records the next sync takes, so that none comes between. Where the current log is synced it is called
+    /// under `wal`, which writers wait for.
+    pub(crate) fn sync_behind(&self, before: &dyn Fn() -> Result<()>) -> Result<()> {
         let mut closed = self.closed.lock();
         loop {
-            self.sync_all(&mut closed)?;
-            let outcome = self.wal.lock().sync_current()?;
+            self.sync_all(&mut closed, before)?;
+            let mut wal = self.wal.lock();
+            before()?;
+            let outcome = wal.sync_current()?;
+            drop(wal);
             match outcome {
                 CurrentSync::Done => return self.sync_directory(),
                 CurrentSync::ClosedLogsFirst => {}
@@ -131,18 +141,21 @@ impl Logs {
     }
 
     /// Makes the logs that were switched away from durable, and their names: also those of logs that another thread
-    /// synced, whose sync of the directory failed then.
-    pub(crate) fn sync_closed(&self) -> Result<()> {
+    /// synced, whose sync of the directory failed then. `before` as for [`sync_behind`](Self::sync_behind).
+    pub(crate) fn sync_closed(&self, before: &dyn Fn() -> Result<()>) -> Result<()> {
         let mut closed = self.closed.lock();
-        self.sync_all(&mut closed)?;
+        self.sync_all(&mut closed, before)?;
         self.sync_directory()
     }
 
-    fn sync_all(&self, closed: &mut VecDeque<OpenLog>) -> Result<()> {
+    fn sync_all(&self, closed: &mut VecDeque<OpenLog>, before: &dyn Fn() -> Result<()>) -> Result<()> {
         let mut wal = self.wal.lock();
         closed.append(&mut wal.take_unsynced());
         closed.retain(|log| !wal.is_released(log.number));
         drop(wal);
+        if !closed.is_empty() {
+            before()?;
+        }
         while let Some(log) = closed.front_mut() {
             let synced = log.sync();
             // What it held may have come into tables meanwhile.
@@ -180,9 +193,9 @@ impl Logs {
 
     /// Proves that the current log takes records and can be synced, by the follow record that the batch at `next` would
     /// come behind.
-    pub(crate) fn prove(&self, next: SequenceNumber) -> Result<()> {
+    pub(crate) fn prove(&self, next: SequenceNumber, before: &dyn Fn() -> Result<()>) -> Result<()> {
         self.wal.lock().append_follow_record(next)?;
-        self.sync()
+        self.sync_behind(before)
     }
 
     /// Begins a new log when the current one has records; the number of the log that the next records go to. The caller
@@ -371,11 +384,45 @@ mod tests {
                 counter.fetch_add(1, Ordering::Relaxed);
             }
         })));
-        logs.sync_closed().unwrap();
+        logs.sync_closed(&|| Ok(())).unwrap();
         assert_eq!((free.load(Ordering::Relaxed), held.load(Ordering::Relaxed)), (2, 0), "a log and the directory");
         logs.sync().unwrap();
         assert_eq!((free.load(Ordering::Relaxed), held.load(Ordering::Relaxed)), (2, 1), "the current log");
         memory.set_operation_hook(None);
+    }
+
+    /// What a record refers to is made durable before it: a record of a writer that comes between is left to the next
+    /// sync.
+    #[test]
+    fn no_record_comes_between_what_it_refers_to_and_its_sync() {
+        let memory = MemoryFileSystem::new();
+        let logs = logs(Arc::new(memory.clone()));
+        append(&logs, 1).unwrap();
+        logs.switch_if_used(|| FileNumber(2)).unwrap();
+        let durable = |number| bytes(&memory.crash_clone(CrashPolicy::KeepNothingUnsynced), number);
+        let others_write = || {
+            assert_eq!(durable(1), 0, "it is called before the sync");
+            append(&logs, 2)?;
+            logs.switch_if_used(|| FileNumber(3)).map(drop)
+        };
+        logs.sync_closed(&others_write).unwrap();
+        assert!(durable(1) > 0);
+        assert_eq!(durable(2), 0, "its record is newer than what was made durable");
+        // Where the current log is synced, no writer can come between.
+        append(&logs, 3).unwrap();
+        let calls = AtomicUsize::new(0);
+        logs.sync_behind(&|| {
+            let is_held = logs.wal.try_lock().is_none();
+            assert_eq!(
+                is_held,
+                calls.fetch_add(1, Ordering::Relaxed) == 1,
+                "first for log 2, then for the current one"
+            );
+            assert_eq!((durable(2) > 0, durable(3)), (is_held, 0));
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!((calls.into_inner(), durable(3) > 0), (2, true));
     }
 
     /// Writers go on while the file of the next log is made, and a log that could not be used is used the next time.
@@ -445,14 +492,14 @@ mod tests {
         append(&logs, 1).unwrap();
         logs.switch_if_used(|| FileNumber(2)).unwrap();
         let rule = faults.add_rule(FaultRule::new(OperationKind::Sync, "000001.log", Fault::Io));
-        assert!(logs.sync_closed().is_err());
+        assert!(logs.sync_closed(&|| Ok(())).is_err());
         faults.remove_rule(rule);
         append(&logs, 2).unwrap();
         assert!(logs.sync().is_err(), "a sync that succeeds now would prove nothing");
-        assert!(logs.sync_closed().is_err());
+        assert!(logs.sync_closed(&|| Ok(())).is_err());
         assert_eq!(logs.release_before(FileNumber(2)), [FileNumber(1)]);
-        logs.prove(SequenceNumber(3)).unwrap();
-        logs.sync_closed().unwrap();
+        logs.prove(SequenceNumber(3), &|| Ok(())).unwrap();
+        logs.sync_closed(&|| Ok(())).unwrap();
     }
 
     /// A reader that comes behind the close is told so: without the log that was written last the others look whole.
@@ -507,10 +554,10 @@ mod tests {
         logs.switch_if_used(|| FileNumber(2)).unwrap();
         let rule = faults.add_rule(FaultRule::new(OperationKind::SyncDir, "*", Fault::Io));
         assert!(logs.sync().is_err());
-        assert!(logs.sync_closed().is_err());
+        assert!(logs.sync_closed(&|| Ok(())).is_err());
         faults.remove_rule(rule);
         assert_eq!(bytes(&memory.crash_clone(CrashPolicy::KeepNothingUnsynced), 1), 0);
-        logs.sync_closed().unwrap();
+        logs.sync_closed(&|| Ok(())).unwrap();
         assert!(bytes(&memory.crash_clone(CrashPolicy::KeepNothingUnsynced), 1) > 0);
     }
 }
