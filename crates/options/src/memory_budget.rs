@@ -171,7 +171,7 @@ impl MemoryBudget {
     #[doc(hidden)]
     pub fn look(&self) {
         if let Some(loss) = &self.loss {
-            loss.look(self.bytes(), || self.cache.usage());
+            loss.look(self.bytes(), || self.cache.usage(), || self.write_buffers.memory_usage());
         }
     }
 
