@@ -12,7 +12,8 @@
 //! Room of memtables: a flush lets go of their memory, and blocks that took it would have to leave again while the next
 //! ones fill. But what a block leaves is seldom whole pages, so that the system gets nothing back for it, and each look
 //! finds more loss and has more blocks leave: with a budget of 64 MiB the process came to 73, with 17 MiB of blocks. So
-//! what memtables had is kept for the next ones, and forgotten by and by: half of it in five minutes without writes.
+//! what memtables had is kept for the next ones, and forgotten by and by: half of it in 2,840 looks, which are five
+//! minutes where blocks come in all the time.
 //!
 //! Memory that the program itself allocates after the budget was made cannot be told from loss, and counts as it: a
 //! program that grows leaves the cache at least half of the budget.
